@@ -1,0 +1,197 @@
+"""Every error that penstock raises: what happened, where, and what to do about it.
+
+An error carries three texts (`what`, `where`, `do`), the domain that caused it, whether trying again can
+help, and a stable code. The restart strategy, the REST API and the dashboard read the fields; only people
+read the text.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from typing import Any
+
+
+class ErrorDomain(enum.Enum):
+    """Whose fault it is: the user's program, something outside, or penstock itself."""
+
+    USER = "user"
+    EXTERNAL = "external"
+    INTERNAL = "internal"
+
+
+class PenstockError(Exception):
+    """Base of all errors here.
+
+    Args:
+        what: The fact and the value, in one sentence.
+        where: Operator, file and line, split and offset: wherever the reader should look.
+        do: The next step.
+    """
+
+    code = "PENSTOCK_ERROR"
+    domain = ErrorDomain.INTERNAL
+    retryable = False
+
+    def __init__(self, what: str, *, where: str | None = None, do: str | None = None) -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.do = do
+
+    def __str__(self) -> str:
+        lines = [self.what]
+        if self.where:
+            lines.append(f"  where: {self.where}")
+        if self.do:
+            lines.append("  do:    " + self.do.replace("\n", "\n         "))
+        return "\n".join(lines)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.__dict__.copy(), self.args)
+
+    def as_dict(self) -> Mapping[str, Any]:
+        """The fields as plain data, for REST answers and logs."""
+        return {
+            "code": self.code,
+            "domain": self.domain.value,
+            "retryable": self.retryable,
+            "what": self.what,
+            "where": self.where,
+            "do": self.do,
+        }
+
+
+def _rebuild(cls: type[PenstockError], fields: dict[str, Any], args: tuple[Any, ...]) -> PenstockError:
+    error = cls.__new__(cls)
+    Exception.__init__(error, *args)
+    error.__dict__.update(fields)
+    return error
+
+
+class ValidationError(PenstockError, ValueError):
+    """The program or the configuration cannot mean anything: found before anything runs."""
+
+    code = "VALIDATION"
+    domain = ErrorDomain.USER
+
+
+class TypeMismatchError(ValidationError, TypeError):
+    """A value or an expression does not fit its declared type."""
+
+    code = "TYPE_MISMATCH"
+
+
+class NotSupportedError(PenstockError):
+    """Flink has it, penstock does not (yet): `not supported: …, because …`."""
+
+    code = "NOT_SUPPORTED"
+    domain = ErrorDomain.USER
+
+    def __init__(self, feature: str, because: str, *, where: str | None = None, do: str | None = None) -> None:
+        super().__init__(f"not supported: {feature}, because {because}", where=where, do=do)
+
+
+class SqlError(ValidationError):
+    """A SQL text was refused. `line` and `column` count from 1; `str()` underlines the piece."""
+
+    code = "SQL"
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        sql: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+        length: int = 1,
+        do: str | None = None,
+    ) -> None:
+        where = None
+        if line is not None and column is not None:
+            where = f"line {line}, column {column}"
+            if sql is not None and 0 < line <= len(sql.splitlines()):
+                source = sql.splitlines()[line - 1]
+                where += f"\n    {source}\n    {' ' * (column - 1)}{'^' * max(1, length)}"
+        super().__init__(what, where=where, do=do)
+        self.sql = sql
+        self.line = line
+        self.column = column
+        self.length = length
+
+
+class MissingDependencyError(PenstockError):
+    """The machine lacks something: Java, a package, a directory that can be written."""
+
+    code = "ENVIRONMENT"
+    domain = ErrorDomain.EXTERNAL
+
+
+class ExternalSystemError(PenstockError):
+    """A system that a connector talks to did not do its part; trying again may help."""
+
+    code = "EXTERNAL_SYSTEM"
+    domain = ErrorDomain.EXTERNAL
+    retryable = True
+
+
+class MalformedRecordError(PenstockError, ValueError):
+    """A record could not be read: names the file or split, the line or offset, and the value."""
+
+    code = "MALFORMED_RECORD"
+    domain = ErrorDomain.EXTERNAL
+
+
+class UserFunctionError(PenstockError):
+    """A user's function raised. The user's own traceback comes first."""
+
+    code = "USER_FUNCTION"
+    domain = ErrorDomain.USER
+    retryable = True
+
+    def __init__(self, what: str, *, user_traceback: str, where: str | None = None, do: str | None = None):
+        super().__init__(what, where=where, do=do)
+        self.user_traceback = user_traceback
+
+    def __str__(self) -> str:
+        return f"{self.user_traceback.rstrip()}\n\n{super().__str__()}"
+
+
+class JobExecutionError(PenstockError):
+    """A job failed and its restart strategy gave up; `__cause__` tells why."""
+
+    code = "JOB_EXECUTION"
+    domain = ErrorDomain.USER
+
+
+class JobCancelledError(PenstockError):
+    """The job was cancelled while somebody waited for it."""
+
+    code = "JOB_CANCELLED"
+    domain = ErrorDomain.USER
+
+
+class StateError(PenstockError):
+    """State cannot be read, restored or written as asked."""
+
+    code = "STATE"
+
+
+class StateMigrationError(StateError, ValueError):
+    """State was written with another type or serializer than the program now declares."""
+
+    code = "STATE_MIGRATION"
+    domain = ErrorDomain.USER
+
+
+class CheckpointError(StateError):
+    """A checkpoint or savepoint is missing, incomplete or damaged."""
+
+    code = "CHECKPOINT"
+    domain = ErrorDomain.EXTERNAL
+
+
+class InvariantError(PenstockError, AssertionError):
+    """The books do not balance. Never the user's fault."""
+
+    code = "INVARIANT"
