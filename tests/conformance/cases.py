@@ -1,0 +1,230 @@
+"""The two kinds of cases and how each is run: SQL scripts and PyFlink programs.
+
+A case's `run` returns None when penstock answered as Flink did, else one short text that says how it differed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import io
+import json
+import pathlib
+import runpy
+import shutil
+import sys
+import tempfile
+import traceback
+from collections.abc import Mapping
+from typing import Any
+
+import script as scripts
+from canonical import canonical, table_after
+
+_KINDS = {"INSERT": "+I", "UPDATE_BEFORE": "-U", "UPDATE_AFTER": "+U", "DELETE": "-D"}
+
+
+@dataclasses.dataclass(frozen=True)
+class SqlCase:
+    """A folder with `case.sql`, `expected.json` and perhaps `data/`."""
+
+    folder: pathlib.Path
+    modes: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{self.folder.parent.name}/{self.folder.name}"
+
+    def run(self, config: Mapping[str, str], verbose: bool = False) -> str | None:
+        expected = json.loads((self.folder / "expected.json").read_text())["results"]
+        differences = []
+        for mode in self.modes:
+            out = pathlib.Path(tempfile.mkdtemp(prefix="conformance-"))
+            try:
+                difference = self._run_mode(mode, expected[mode], config, out, verbose)
+            finally:
+                shutil.rmtree(out, ignore_errors=True)
+            if difference:
+                differences.append(f"[{mode}] {difference}")
+        return "; ".join(differences) or None
+
+    def _run_mode(
+        self,
+        mode: str,
+        expected: Mapping[str, Any],
+        config: Mapping[str, str],
+        out: pathlib.Path,
+        verbose: bool,
+    ) -> str | None:
+        from penstock.common.errors import PenstockError
+
+        refused = scripts.must_be_refused((self.folder / "case.sql").read_text())
+        try:
+            answer = self._answer(mode, config, out)
+        except PenstockError as error:
+            if refused:
+                return None
+            if verbose:
+                traceback.print_exc()
+            return _error_text(error)
+        except Exception as error:
+            if verbose:
+                traceback.print_exc()
+            return ("crashed instead of refusing: " if refused else "") + _error_text(error)
+        if refused:
+            return f"was accepted, Flink says: {expected['error'][:120]}"
+        return _difference(answer, expected)
+
+    def _answer(self, mode: str, config: Mapping[str, str], out: pathlib.Path) -> dict[str, Any]:
+        from penstock.table import EnvironmentSettings, TableEnvironment
+
+        text = (self.folder / "case.sql").read_text()
+        streaming = mode == "streaming"
+        env = TableEnvironment.create(
+            EnvironmentSettings.in_streaming_mode() if streaming else EnvironmentSettings.in_batch_mode()
+        )
+        keys = {
+            "parallelism.default": "1",
+            "table.local-time-zone": "UTC",
+            **config,
+            **scripts.settings(text),
+        }
+        for key, value in keys.items():
+            env.get_config().set(key, value)
+        text = text.replace("${data}", (self.folder / "data").resolve().as_uri()).replace(
+            "${out}", out.as_uri()
+        )
+        *setup, query = scripts.statements(text)
+        for statement in setup:
+            result = env.execute_sql(statement)
+            if scripts.writes(statement):
+                result.wait()
+        result = env.execute_sql(query)
+        schema = result.get_resolved_schema()
+        with result.collect() as rows:
+            changelog = [
+                (_KINDS[row.get_row_kind().name], [canonical(field) for field in row]) for row in rows
+            ]
+        return {
+            "columns": list(schema.get_column_names()),
+            "types": [str(data_type) for data_type in schema.get_column_data_types()],
+            "append_only": all(kind == "+I" for kind, _ in changelog),
+            "final": table_after(changelog),
+        }
+
+
+def _difference(answer: Mapping[str, Any], expected: Mapping[str, Any]) -> str | None:
+    for part in ("columns", "types"):
+        if answer[part] != expected[part]:
+            return f"{part}: expected {expected[part]}, got {answer[part]}"
+    if expected["append_only"] and not answer["append_only"]:
+        return "expected an append-only result, got updates"
+    return _rows_difference(answer["final"], expected["final"])
+
+
+def _rows_difference(got: list[Any], expected: list[Any]) -> str | None:
+    # Both are compared as JSON text: it tells true from 1 and 1 from 1.0, which == does not.
+    have = [json.dumps(row, sort_keys=True, ensure_ascii=False) for row in got]
+    want = [json.dumps(row, sort_keys=True, ensure_ascii=False) for row in expected]
+    return _lines_difference(sorted(have), sorted(want))
+
+
+def _lines_difference(got: list[str], expected: list[str]) -> str | None:
+    if got == expected:
+        return None
+    missing, extra = _minus(expected, got), _minus(got, expected)
+    parts = [f"{len(expected)} rows expected, {len(got)} got"]
+    if missing:
+        parts.append(f"{len(missing)} missing, e.g. {missing[0][:200]}")
+    if extra:
+        parts.append(f"{len(extra)} unexpected, e.g. {extra[0][:200]}")
+    if not missing and not extra:
+        parts.append("same lines in another order")
+    return "; ".join(parts)
+
+
+def _minus(left: list[str], right: list[str]) -> list[str]:
+    rest = list(right)
+    out = []
+    for item in left:
+        if item in rest:
+            rest.remove(item)
+        else:
+            out.append(item)
+    return out
+
+
+def _error_text(error: BaseException) -> str:
+    lines = [line for line in str(error).strip().splitlines() if line.strip()] or [""]
+    return f"{type(error).__name__}: {lines[0][:240]}"
+
+
+@dataclasses.dataclass(frozen=True)
+class ProgramCase:
+    """A PyFlink program `X.py`; what it printed on Flink is in `X.expected`."""
+
+    path: pathlib.Path
+
+    @property
+    def name(self) -> str:
+        return f"{self.path.parent.name}/{self.path.stem}"
+
+    def run(self, config: Mapping[str, str], verbose: bool = False) -> str | None:
+        # `config` reaches programs through the environment variable PENSTOCK_PROPERTIES (see run.py).
+        printed = io.StringIO()
+        try:
+            self._execute(printed)
+        except Exception as error:
+            if verbose:
+                traceback.print_exc()
+            return _error_text(error)
+        lines = [line for line in printed.getvalue().splitlines() if line.strip()]
+        expected = [
+            line for line in self.path.with_suffix(".expected").read_text().splitlines() if line.strip()
+        ]
+        if "# @ordered" in "\n".join(self.path.read_text().splitlines()[:5]):
+            return _lines_difference(lines, expected)
+        return _lines_difference(sorted(lines), sorted(expected))
+
+    def _execute(self, printed: io.StringIO) -> None:
+        """Runs the program as `__main__`: cloudpickle takes what it defines by value, as in a real run."""
+        from penstock.runtime.compat import install_pyflink_alias, reset_defaults
+
+        install_pyflink_alias()
+        reset_defaults()
+        argv, path = sys.argv, list(sys.path)
+        sys.argv = [str(self.path)]
+        sys.path.insert(0, str(self.path.parent))
+        try:
+            with contextlib.redirect_stdout(printed):
+                runpy.run_path(str(self.path), run_name="__main__")
+        except SystemExit as stop:
+            if stop.code not in (None, 0):
+                raise RuntimeError(f"the program ended with exit code {stop.code}") from None
+        finally:
+            sys.argv, sys.path[:] = argv, path
+
+
+Case = SqlCase | ProgramCase
+
+
+def collect(paths: list[pathlib.Path], mode: str | None) -> list[Case]:
+    """The cases at or below the paths; SQL cases that were not recorded in `mode` are no cases of this run."""
+    found: list[Case] = []
+    for path in paths:
+        if path.is_file() and path.suffix == ".py":
+            found.append(ProgramCase(path))
+        elif (path / "case.sql").exists():
+            found.extend(_sql_case(path, mode))
+        else:
+            for script in sorted(path.rglob("case.sql")):
+                found.extend(_sql_case(script.parent, mode))
+            programs = sorted(p for p in path.rglob("*.py") if p.with_suffix(".expected").exists())
+            found.extend(ProgramCase(program) for program in programs)
+    return found
+
+
+def _sql_case(folder: pathlib.Path, mode: str | None) -> list[Case]:
+    recorded = json.loads((folder / "expected.json").read_text())["results"]
+    modes = tuple(m for m in recorded if mode in (None, m))
+    return [SqlCase(folder, modes)] if modes else []
