@@ -1,10 +1,11 @@
 """The two kinds of cases and how each is run: SQL scripts and PyFlink programs.
 
-A case's `run` returns None when penstock answered as Flink did, else one short text that says how it differed.
+`run` returns None when penstock answered as Flink did, else one short text that says how it differed.
 """
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import dataclasses
 import io
@@ -144,14 +145,7 @@ def _lines_difference(got: list[str], expected: list[str]) -> str | None:
 
 
 def _minus(left: list[str], right: list[str]) -> list[str]:
-    rest = list(right)
-    out = []
-    for item in left:
-        if item in rest:
-            rest.remove(item)
-        else:
-            out.append(item)
-    return out
+    return list((collections.Counter(left) - collections.Counter(right)).elements())
 
 
 def _error_text(error: BaseException) -> str:
@@ -209,7 +203,7 @@ Case = SqlCase | ProgramCase
 
 
 def collect(paths: list[pathlib.Path], mode: str | None) -> list[Case]:
-    """The cases at or below the paths; SQL cases that were not recorded in `mode` are no cases of this run."""
+    """The cases at or below the paths, without SQL cases that were not recorded in `mode`."""
     found: list[Case] = []
     for path in paths:
         if path.is_file() and path.suffix == ".py":

@@ -65,7 +65,7 @@ def _run(case: object, config: Mapping[str, str], timeout: float, verbose: bool)
 
 @contextmanager
 def _watchdog(timeout: float) -> Iterator[None]:
-    """Stops the block after `timeout` seconds: cancels Spark's jobs, then raises CaseTimeout in this thread."""
+    """Stops the block after `timeout` seconds: cancels Spark's jobs, raises CaseTimeout in this thread."""
     done = threading.Event()
     main_thread = threading.get_ident()
 
@@ -88,7 +88,7 @@ def _watchdog(timeout: float) -> Iterator[None]:
         yield
     finally:
         done.set()
-        signal.signal(signal.SIGALRM, signal.SIG_IGN if before is None else before)
+        signal.signal(signal.SIGALRM, before or signal.SIG_DFL)
 
 
 def _cancel_spark_jobs() -> None:
