@@ -1,0 +1,250 @@
+"""`DataTypes` makes Flink's types; all type classes are importable from here too (see `logical_types`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from penstock.common.errors import ValidationError
+from penstock.common.logical_types import (
+    INTERVAL_MONTH,
+    INTERVAL_SECOND,
+    MAX_DECIMAL_PRECISION,
+    MAX_LENGTH,
+    ArrayType,
+    AtomicType,
+    BigIntType,
+    BinaryType,
+    BooleanType,
+    CharType,
+    DataType,
+    DateType,
+    DayTimeIntervalType,
+    DecimalType,
+    DescriptorType,
+    DoubleType,
+    FloatType,
+    FractionalType,
+    IntegralType,
+    IntType,
+    ListViewType,
+    LocalZonedTimestampType,
+    MapType,
+    MapViewType,
+    MultisetType,
+    NullType,
+    NumericType,
+    RawType,
+    Resolution,
+    RowField,
+    RowType,
+    SmallIntType,
+    TimestampType,
+    TimeType,
+    TinyIntType,
+    UserDefinedType,
+    VarBinaryType,
+    VarCharType,
+    VariantType,
+    YearMonthIntervalType,
+    ZonedTimestampType,
+)
+
+__all__ = [
+    "INTERVAL_MONTH",
+    "INTERVAL_SECOND",
+    "MAX_DECIMAL_PRECISION",
+    "MAX_LENGTH",
+    "ArrayType",
+    "AtomicType",
+    "BigIntType",
+    "BinaryType",
+    "BooleanType",
+    "CharType",
+    "DataType",
+    "DataTypes",
+    "DateType",
+    "DayTimeIntervalType",
+    "DecimalType",
+    "DescriptorType",
+    "DoubleType",
+    "FloatType",
+    "FractionalType",
+    "IntType",
+    "IntegralType",
+    "ListViewType",
+    "LocalZonedTimestampType",
+    "MapType",
+    "MapViewType",
+    "MultisetType",
+    "NullType",
+    "NumericType",
+    "RawType",
+    "Resolution",
+    "RowField",
+    "RowType",
+    "SmallIntType",
+    "TimeType",
+    "TimestampType",
+    "TinyIntType",
+    "UserDefinedType",
+    "VarBinaryType",
+    "VarCharType",
+    "VariantType",
+    "YearMonthIntervalType",
+    "ZonedTimestampType",
+]
+
+
+class DataTypes:
+    """Makes types: `DataTypes.ROW([DataTypes.FIELD("a", DataTypes.INT())])`."""
+
+    @staticmethod
+    def NULL() -> NullType:
+        return NullType()
+
+    @staticmethod
+    def CHAR(length: int, nullable: bool = True) -> CharType:
+        return CharType(length, nullable)
+
+    @staticmethod
+    def VARCHAR(length: int, nullable: bool = True) -> VarCharType:
+        return VarCharType(length, nullable)
+
+    @staticmethod
+    def STRING(nullable: bool = True) -> VarCharType:
+        return VarCharType(MAX_LENGTH, nullable)
+
+    @staticmethod
+    def BOOLEAN(nullable: bool = True) -> BooleanType:
+        return BooleanType(nullable)
+
+    @staticmethod
+    def BINARY(length: int, nullable: bool = True) -> BinaryType:
+        return BinaryType(length, nullable)
+
+    @staticmethod
+    def VARBINARY(length: int, nullable: bool = True) -> VarBinaryType:
+        return VarBinaryType(length, nullable)
+
+    @staticmethod
+    def BYTES(nullable: bool = True) -> VarBinaryType:
+        return VarBinaryType(MAX_LENGTH, nullable)
+
+    @staticmethod
+    def DECIMAL(precision: int, scale: int, nullable: bool = True) -> DecimalType:
+        return DecimalType(precision, scale, nullable)
+
+    @staticmethod
+    def TINYINT(nullable: bool = True) -> TinyIntType:
+        return TinyIntType(nullable)
+
+    @staticmethod
+    def SMALLINT(nullable: bool = True) -> SmallIntType:
+        return SmallIntType(nullable)
+
+    @staticmethod
+    def INT(nullable: bool = True) -> IntType:
+        return IntType(nullable)
+
+    @staticmethod
+    def BIGINT(nullable: bool = True) -> BigIntType:
+        return BigIntType(nullable)
+
+    @staticmethod
+    def FLOAT(nullable: bool = True) -> FloatType:
+        return FloatType(nullable)
+
+    @staticmethod
+    def DOUBLE(nullable: bool = True) -> DoubleType:
+        return DoubleType(nullable)
+
+    @staticmethod
+    def DATE(nullable: bool = True) -> DateType:
+        return DateType(nullable)
+
+    @staticmethod
+    def TIME(precision: int = 0, nullable: bool = True) -> TimeType:
+        return TimeType(precision, nullable)
+
+    @staticmethod
+    def TIMESTAMP(precision: int = 6, nullable: bool = True) -> TimestampType:
+        return TimestampType(precision, nullable)
+
+    @staticmethod
+    def TIMESTAMP_WITH_LOCAL_TIME_ZONE(precision: int = 6, nullable: bool = True) -> LocalZonedTimestampType:
+        return LocalZonedTimestampType(precision, nullable)
+
+    @staticmethod
+    def TIMESTAMP_LTZ(precision: int = 6, nullable: bool = True) -> LocalZonedTimestampType:
+        return LocalZonedTimestampType(precision, nullable)
+
+    @staticmethod
+    def ARRAY(element_type: DataType, nullable: bool = True) -> ArrayType:
+        return ArrayType(element_type, nullable)
+
+    @staticmethod
+    def LIST_VIEW(element_type: DataType) -> ListViewType:
+        return ListViewType(element_type)
+
+    @staticmethod
+    def MAP(key_type: DataType, value_type: DataType, nullable: bool = True) -> MapType:
+        return MapType(key_type, value_type, nullable)
+
+    @staticmethod
+    def MAP_VIEW(key_type: DataType, value_type: DataType) -> MapViewType:
+        return MapViewType(key_type, value_type)
+
+    @staticmethod
+    def MULTISET(element_type: DataType, nullable: bool = True) -> MultisetType:
+        return MultisetType(element_type, nullable)
+
+    @staticmethod
+    def VARIANT(nullable: bool = True) -> VariantType:
+        return VariantType(nullable)
+
+    @staticmethod
+    def ROW(row_fields: Iterable[RowField] = (), nullable: bool = True) -> RowType:
+        return RowType(row_fields, nullable)
+
+    @staticmethod
+    def FIELD(name: str, data_type: DataType, description: str | None = None) -> RowField:
+        return RowField(name, data_type, description)
+
+    @staticmethod
+    def SECOND(precision: int = DayTimeIntervalType.DEFAULT_FRACTIONAL_PRECISION) -> Resolution:
+        return Resolution("SECOND", precision)
+
+    @staticmethod
+    def MINUTE() -> Resolution:
+        return Resolution("MINUTE")
+
+    @staticmethod
+    def HOUR() -> Resolution:
+        return Resolution("HOUR")
+
+    @staticmethod
+    def DAY(precision: int = DayTimeIntervalType.DEFAULT_DAY_PRECISION) -> Resolution:
+        return Resolution("DAY", precision)
+
+    @staticmethod
+    def MONTH() -> Resolution:
+        return Resolution("MONTH")
+
+    @staticmethod
+    def YEAR(precision: int = YearMonthIntervalType.DEFAULT_PRECISION) -> Resolution:
+        return Resolution("YEAR", precision)
+
+    @staticmethod
+    def INTERVAL(
+        upper_resolution: Resolution, lower_resolution: Resolution | None = None
+    ) -> YearMonthIntervalType | DayTimeIntervalType:
+        units = [r.unit for r in (upper_resolution, lower_resolution) if r is not None]
+        name = "_TO_".join(units)
+        precisions = {r.unit: r.precision for r in (upper_resolution, lower_resolution) if r is not None}
+        if name in ("YEAR", "MONTH", "YEAR_TO_MONTH"):
+            return YearMonthIntervalType(
+                name, precisions.get("YEAR", YearMonthIntervalType.DEFAULT_PRECISION)
+            )
+        if not hasattr(DayTimeIntervalType.DayTimeResolution, name):
+            raise ValidationError(f"there is no interval from {units[0]} to {units[-1]}")
+        return DayTimeIntervalType(name, precisions.get("DAY", 2), precisions.get("SECOND", 6))
