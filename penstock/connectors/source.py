@@ -1,0 +1,157 @@
+"""Sources (FLIP-27): an enumerator in the driver finds splits, readers in tasks read them.
+
+One epoch reads, for each split, from the committed position up to wherever the reader got when the epoch's
+budget was used up:
+
+    driver   enumerator.discover()                 which splits are there (new ones each time)
+             enumerator.plan_read(split, position) is there something to read? up to where?
+    task     reader.read(split, position, limit)   yields batches, each with the position after it
+    driver   positions become part of the checkpoint; enumerator.on_committed(positions)
+
+A position is whatever the connector likes, as long as it is picklable and reading from it again gives the
+same records. A task that is retried starts from the same committed position, so nothing else is needed for
+exactly-once.
+"""
+
+from __future__ import annotations
+
+import enum
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+START = None
+"""Position of a split of which nothing was read yet."""
+
+
+class Boundedness(enum.Enum):
+    """Whether a source ends by itself."""
+
+    BOUNDED = 0
+    CONTINUOUS_UNBOUNDED = 1
+
+
+@dataclass(frozen=True)
+class SourceSplit:
+    """A part of a source that is read by one subtask, in order. Connectors subclass it."""
+
+    split_id: str
+
+
+@dataclass(frozen=True)
+class SourceBatch:
+    """Records read together.
+
+    Attributes:
+        values: The records.
+        timestamps: Their event times if the connector knows them (Kafka does), else None.
+        position: Where to go on after these records.
+    """
+
+    values: list[Any]
+    timestamps: list[int] | None
+    position: Any
+
+
+@dataclass(frozen=True)
+class ReadLimit:
+    """How far one epoch reads in one split; None means no limit of that kind.
+
+    `end_position` comes from the enumerator (e.g. the newest offset when the epoch was planned) and is
+    exclusive; `max_records` is the coordinator's pacing. A reader may overshoot `max_records` by a batch.
+    """
+
+    end_position: Any = None
+    max_records: int | None = None
+    payload: Any = None
+
+
+@dataclass(frozen=True)
+class EnumeratorContext:
+    """What an enumerator may know: the parallelism of its readers and the job's configuration."""
+
+    parallelism: int
+    configuration: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class ReaderContext:
+    """What a reader may know about where it runs."""
+
+    subtask_index: int
+    parallelism: int
+    configuration: Mapping[str, str]
+    processing_time_ms: int
+
+
+class SplitEnumerator(ABC):
+    """Lives in the driver for the whole job; called by the epoch loop only, never concurrently."""
+
+    @abstractmethod
+    def discover(self) -> Sequence[SourceSplit]:
+        """Splits not returned before. Called before every epoch: throttle expensive look-ups yourself."""
+
+    def plan_read(self, split: SourceSplit, position: Any, now_ms: int) -> ReadLimit | None:
+        """How far the next epoch may read in `split`, or None if there is nothing to read now."""
+        return ReadLimit()
+
+    def next_wakeup_ms(self, now_ms: int) -> int | None:
+        """When it is worth asking again although nothing is there now; None: use the default poll interval."""
+        return None
+
+    @property
+    def no_more_splits(self) -> bool:
+        """True when `discover` will never return anything again: a bounded source ends with its splits."""
+        return True
+
+    def on_committed(self, positions: Mapping[str, Any]) -> None:
+        """The positions are durable now (e.g. commit them to Kafka)."""
+
+    def snapshot(self) -> Any:
+        """Picklable state of the enumerator itself, such as the splits it has already reported."""
+        return None
+
+    def close(self) -> None:
+        """The job is over."""
+
+
+class SourceReader(ABC):
+    """Lives in a task process, for several epochs if it can; one per source subtask."""
+
+    def open(self, context: ReaderContext) -> None:
+        """Called before the first read in this process."""
+
+    @abstractmethod
+    def read(self, split: SourceSplit, position: Any, limit: ReadLimit) -> Iterator[SourceBatch]:
+        """Reads on from `position`, in batches of some hundreds to some thousands of records.
+
+        The caller stops iterating when the epoch's budget is used up. When the iterator ends by itself, a
+        bounded split is finished, and an unbounded one has nothing more at the moment.
+        """
+
+    def close(self) -> None:
+        """The process or the job ends; may never come."""
+
+
+class Source(ABC):
+    """Describes a source; picklable. Subclass it to write your own: see docs/custom_connectors.md."""
+
+    @property
+    def boundedness(self) -> Boundedness:
+        return Boundedness.CONTINUOUS_UNBOUNDED
+
+    def get_boundedness(self) -> Boundedness:
+        return self.boundedness
+
+    @abstractmethod
+    def create_enumerator(self, context: EnumeratorContext, restored: Any = None) -> SplitEnumerator:
+        """Called once in the driver; `restored` is what `snapshot()` of an earlier one returned."""
+
+    @abstractmethod
+    def create_reader(self) -> SourceReader:
+        """Called in tasks."""
+
+    def produced_type(self) -> Any:
+        """TypeInformation of the records, if known."""
+        return None
