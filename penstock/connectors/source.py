@@ -60,11 +60,17 @@ class ReadLimit:
 
     `end_position` comes from the enumerator (e.g. the newest offset when the epoch was planned) and is
     exclusive; `max_records` is the coordinator's pacing. A reader may overshoot `max_records` by a batch.
+    `payload` is whatever the enumerator wants to hand to the reader, such as the records themselves.
+
+    `split_ends` says what it means that the reader's iterator ends by itself: True, the split is finished;
+    False, there is (or may be) more after `end_position`; None, the source's boundedness decides. A source
+    has ended when `no_more_splits` is true and all its splits are finished, whatever its boundedness.
     """
 
     end_position: Any = None
     max_records: int | None = None
     payload: Any = None
+    split_ends: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -127,7 +133,8 @@ class SourceReader(ABC):
         """Reads on from `position`, in batches of some hundreds to some thousands of records.
 
         The caller stops iterating when the epoch's budget is used up. When the iterator ends by itself, a
-        bounded split is finished, and an unbounded one has nothing more at the moment.
+        bounded split is finished, and an unbounded one has nothing more at the moment, unless
+        `limit.split_ends` says otherwise.
         """
 
     def close(self) -> None:
