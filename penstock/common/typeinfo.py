@@ -303,7 +303,12 @@ class _SequenceTypeInfo(TypeInformation):
         return f"{type(self).__name__}<{self.elem_type!r}>"
 
 
-_PRIMITIVES = frozenset(BasicType[n] for n in "BOOLEAN BYTE SHORT INT LONG FLOAT DOUBLE CHAR".split())
+_PRIMITIVES = frozenset(BasicType) - {
+    BasicType.STRING,
+    BasicType.BIG_INT,
+    BasicType.BIG_DEC,
+    BasicType.INSTANT,
+}
 
 
 class PrimitiveArrayTypeInfo(_SequenceTypeInfo):
