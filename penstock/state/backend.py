@@ -35,7 +35,8 @@ class KeyedStateRestore:
     """What a keyed backend has to hold when an epoch begins.
 
     `handles` is empty for a new job, has one entry normally, and several after a change of parallelism (each
-    is then cut to `first_key_group..last_key_group`, inclusive). `epoch` is the last committed one, 0 if none.
+    is then cut to `first_key_group..last_key_group`, inclusive). `epoch` is the last committed one, 0 if
+    there is none.
     """
 
     epoch: EpochId
