@@ -1,0 +1,84 @@
+"""How a failing user function is told: the user's own traceback, and which element it failed on.
+
+The loops in the operators are not slowed down by this: one `try` around a whole batch knows the current
+element from a local variable and calls `user_error` only when something was raised.
+"""
+
+from __future__ import annotations
+
+import os
+import traceback
+from typing import Any
+
+import penstock
+from penstock.common.errors import PenstockError, UserFunctionError
+from penstock.operators.base import OperatorContext
+
+_OWN_FRAMES = os.path.dirname(os.path.abspath(penstock.__file__)) + os.sep
+_VALUE_WIDTH = 200
+_NOTHING = object()
+
+
+def user_error(
+    error: Exception, context: OperatorContext, function: Any, value: Any = _NOTHING, *, during: str = ""
+) -> PenstockError:
+    """The error to raise `from` the original one.
+
+    An error of penstock itself (a timer on a stream without keys, say) already tells what to do, so it stays
+    what it is and only learns where it happened.
+
+    Args:
+        error: What the user's function raised.
+        context: Names operator, subtask and epoch.
+        function: The user's function object or callable.
+        value: The element that was being processed, if any.
+        during: What the function was doing if it was not processing an element, e.g. `"open"`.
+    """
+    where = describe_place(context)
+    if value is not _NOTHING:
+        where += f", value {shorten(value)}"
+    if isinstance(error, PenstockError):
+        error.where = error.where or where
+        return error
+    happened = during or ("an element" if value is not _NOTHING else "an element or timer")
+    what = f"{function_name(function)} failed on {happened}: {type(error).__name__}: {error}"
+    return UserFunctionError(what, user_traceback=user_traceback(error), where=where)
+
+
+def function_name(function: Any) -> str:
+    """`KeyedProcessFunction 'CountClicks'`: the kind that Flink knows, and the user's own name."""
+    cls = type(function)
+    own = getattr(function, "__name__", None) or cls.__name__
+    for base in cls.__mro__[1:]:
+        if base.__module__.startswith("penstock.") and base is not object:
+            return f"{base.__name__} '{own}'"
+    return f"function '{own}'"
+
+
+def describe_place(context: OperatorContext) -> str:
+    """Operator uid, subtask and epoch, for people who look for the place in the logs."""
+    return (
+        f"operator '{context.name}' (uid {context.uid}), "
+        f"subtask {context.subtask_index + 1}/{context.parallelism}, epoch {context.clock.epoch}"
+    )
+
+
+def shorten(value: Any) -> str:
+    """The value's repr, cut so that an error message stays readable."""
+    try:
+        text = repr(value)
+    except Exception as error:  # a broken __repr__ must not hide the real failure
+        text = f"<{type(value).__name__} whose repr failed: {error}>"
+    return text if len(text) <= _VALUE_WIDTH else text[: _VALUE_WIDTH - 1] + "…"
+
+
+def user_traceback(error: BaseException) -> str:
+    """The traceback of `error` without the frames of this package."""
+    trace = traceback.TracebackException.from_exception(error)
+    link: traceback.TracebackException | None = trace
+    while link is not None:
+        link.stack = traceback.StackSummary.from_list(
+            [frame for frame in link.stack if not os.path.abspath(frame.filename).startswith(_OWN_FRAMES)]
+        )
+        link = link.__cause__ or link.__context__
+    return "".join(trace.format())

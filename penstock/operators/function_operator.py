@@ -1,0 +1,73 @@
+"""Base of operators that run a user's function: its lifecycle, and what it carries from epoch to epoch.
+
+`open()` of a function runs once per process and subtask. What its constructor set and it changes later
+(`self.count += 1`) is carried with the operator's state; what `open()` made is a resource of the process and is
+not. `functions/carried.py` tells the two apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.functions.carried import CarriedState
+from penstock.operators.base import Operator
+from penstock.operators.failures import user_error
+from penstock.operators.runtime_context import StreamingRuntimeContext
+from penstock.operators.timer_service import KeyedTimerService, UnkeyedTimerService
+
+
+class FunctionOperator(Operator):
+    """Opens, closes and remembers the user's functions; a subclass calls them."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    def functions(self) -> dict[str, Any]:
+        """The user's objects that have a lifecycle, by a stable name."""
+        return {"function": self.function}
+
+    def open(self) -> None:
+        self.runtime_context = StreamingRuntimeContext(self.context)
+        self.timer_service = self._make_timer_service()
+        functions = self.functions()
+        self._carried = {name: CarriedState(function) for name, function in functions.items()}
+        for name, function in functions.items():
+            self._lifecycle(function, "open", self.runtime_context)
+            self._carried[name].after_open()
+
+    def close(self) -> None:
+        for function in self.functions().values():
+            self._lifecycle(function, "close")
+
+    def function_state(self) -> Any:
+        states = {name: carried.snapshot() for name, carried in self._carried.items()}
+        states = {name: state for name, state in states.items() if state is not None}
+        return states or None
+
+    def restore_function_state(self, state: Any) -> None:
+        for name, carried in self._carried.items():
+            if state and state.get(name) is not None:
+                carried.restore(state[name])
+
+    def accumulators(self) -> dict[str, Any]:
+        """The accumulators that the user's functions added, by name."""
+        return self.runtime_context.accumulators
+
+    def _make_timer_service(self) -> UnkeyedTimerService:
+        backend = self.context.keyed_state
+        return UnkeyedTimerService(self) if backend is None else KeyedTimerService(self, backend)
+
+    def _lifecycle(self, function: Any, method: str, *arguments: Any) -> None:
+        call = getattr(function, method, None)
+        if call is None:
+            return
+        try:
+            call(*arguments)
+        except Exception as error:
+            raise user_error(error, self.context, function, during=f"{method}()") from error
+
+
+def bound(function: Any, method: str) -> Callable[..., Any]:
+    """The callable to run: the object's method, or the object itself if it is a plain callable."""
+    return getattr(function, method, None) or function
