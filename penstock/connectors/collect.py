@@ -86,7 +86,7 @@ class _CollectCommitter(Committer):
 
 
 class _CollectBuffer:
-    """Committed batches that the program has not fetched yet. Two threads: the job adds, the program takes."""
+    """Committed batches that the program has not fetched yet. The job adds, the program takes."""
 
     def __init__(self, collect_id: str) -> None:
         self.collect_id = collect_id
