@@ -1,0 +1,372 @@
+"""The epoch loop: plan, run, commit, publish; restart after a failure; stop when the input ends.
+
+It lives on a thread of the driver and is the only one that changes the job's progress. What must hold
+(DESIGN: the epoch): output becomes visible only after the epoch's metadata is durable, and a failed epoch
+leaves no trace, because the next try starts from the same committed progress.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from penstock.checkpoint.metadata import (
+    CheckpointMetadata,
+    OperatorCheckpoint,
+    PendingCommit,
+    SourceCheckpoint,
+)
+from penstock.checkpoint.storage import CheckpointStorage
+from penstock.common.errors import PenstockError
+from penstock.common.ids import EpochId, OperatorUid
+from penstock.common.restart import RestartStrategy
+from penstock.connectors.sink import Committer
+from penstock.runtime.pacing import Pacing
+from penstock.runtime.plan import JobDefinition, LevelPlan, SourcePlan, SubtaskReport
+from penstock.runtime.progress import JobProgress
+from penstock.runtime.source_planner import SourcePlanner
+from penstock.runtime.statistics import JobStatistics
+
+LOG = logging.getLogger(__name__)
+
+IDLE_POLL_MS = 50
+RETAIN_EVERY_EPOCHS = 10
+
+
+class EpochRunner(Protocol):
+    """Runs the tasks of an epoch; `runtime/spark/epoch_job.py` does it on Spark."""
+
+    def run(self, plans: Sequence[LevelPlan]) -> list[SubtaskReport]: ...
+
+    def cancel(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass
+class CoordinatorSettings:
+    """What the configuration decides about the loop.
+
+    `durable`: metadata is written for every epoch. Without `execution.checkpointing.dir` nobody could ever
+    restore from it, so only the driver's memory keeps the progress.
+    """
+
+    durable: bool
+    retained_checkpoints: int = 1
+    commit_attempts: int = 5
+    run_all_in_one_epoch: bool = False
+    max_epochs: int | None = None
+    clock_ms: Callable[[], int] = lambda: int(time.time() * 1000)
+
+
+class StopRequest:
+    """Somebody wants something between two epochs: `action` runs on the loop's thread."""
+
+    def __init__(self, action: Callable[[], Any], ends_job: bool) -> None:
+        self.action = action
+        self.ends_job = ends_job
+        self.done = threading.Event()
+        self.answer: Any = None
+        self.error: BaseException | None = None
+
+    def serve(self) -> None:
+        try:
+            self.answer = self.action()
+        except BaseException as error:
+            self.error = error
+        finally:
+            self.done.set()
+
+
+class Coordinator:
+    """Runs one job to its end."""
+
+    def __init__(
+        self,
+        job: JobDefinition,
+        runner: EpochRunner,
+        sources: Sequence[SourcePlanner],
+        committers: dict[OperatorUid, Committer],
+        storage: CheckpointStorage,
+        pacing: Pacing,
+        restart: RestartStrategy,
+        settings: CoordinatorSettings,
+        progress: JobProgress | None = None,
+    ) -> None:
+        self.job = job
+        self.progress = progress or JobProgress()
+        self.statistics = JobStatistics(job)
+        self._runner = runner
+        self._sources = sources
+        self._committers = committers
+        self._storage = storage
+        self._pacing = pacing
+        self._restart = restart
+        self._settings = settings
+        self._run_id = uuid.uuid4().hex
+        self._attempt_number = 0
+        self._next_timer_ms: int | None = None
+        self._wake = threading.Condition()
+        self._requests: list[StopRequest] = []
+        self._cancelled = False
+        self.last_metadata: CheckpointMetadata | None = None
+
+    # -- called from other threads -------------------------------------------------------------------
+
+    def cancel(self) -> None:
+        with self._wake:
+            self._cancelled = True
+            self._wake.notify_all()
+        self._runner.cancel()
+
+    def between_epochs(self, action: Callable[[], Any], ends_job: bool = False) -> StopRequest:
+        """Asks the loop to run `action` when no epoch is running."""
+        request = StopRequest(action, ends_job)
+        with self._wake:
+            self._requests.append(request)
+            self._wake.notify_all()
+        return request
+
+    @property
+    def cancelled(self) -> bool:
+        return self._cancelled
+
+    # -- the loop ------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Runs until the input has ended, the job is cancelled or stopped, or a failure is final."""
+        try:
+            while not self._cancelled and not self._finished():
+                if self._serve_requests():
+                    return
+                try:
+                    if not self._step():
+                        self._wait()
+                except Exception as error:
+                    self._after_failure(error)
+        finally:
+            self._refuse_requests()
+            self._close()
+
+    def _finished(self) -> bool:
+        limit = self._settings.max_epochs
+        return self.progress.ended or (limit is not None and self.progress.epoch >= limit)
+
+    def _step(self) -> bool:
+        """Runs one epoch if there is a reason to; False if the job has nothing to do now."""
+        now_ms = self._settings.clock_ms()
+        plans, worthwhile = self._plan_sources(now_ms)
+        timer_due = self._next_timer_ms is not None and self._next_timer_ms <= now_ms
+        if not worthwhile and not timer_due and not self._must_end():
+            return False
+        self._run_epoch(EpochId(self.progress.epoch + 1), now_ms, plans)
+        return True
+
+    def _must_end(self) -> bool:
+        """All input has been read, but the operators have not been told yet (an empty source, a restore)."""
+        return all(s.all_finished(self.progress.splits.get(s.node.id, {})) for s in self._sources)
+
+    def _plan_sources(self, now_ms: int) -> tuple[dict[tuple[int, int], SourcePlan], bool]:
+        splits = {s.node.id: s.discover(self.progress.splits.get(s.node.id, {})) for s in self._sources}
+        self.progress = replace(self.progress, splits=splits)
+        budget = None if self._settings.run_all_in_one_epoch else self._pacing.next_budget()
+        slowest = self._slowest_by_group()
+        plans: dict[tuple[int, int], SourcePlan] = {}
+        worthwhile = False
+        for source in self._sources:
+            group = source.alignment_group
+            held_back = group is not None and group in slowest and source.is_ahead_of(slowest[group])
+            by_subtask, busy = source.plan(splits[source.node.id], now_ms, budget, held_back)
+            worthwhile = worthwhile or busy
+            plans.update({(source.node.id, i): plan for i, plan in by_subtask.items()})
+        return plans, worthwhile
+
+    def _slowest_by_group(self) -> dict[str, int]:
+        slowest: dict[str, int] = {}
+        for source in self._sources:
+            group, watermark = source.alignment_group, source.watermark
+            if group is not None and watermark is not None:
+                slowest[group] = min(slowest.get(group, watermark), watermark)
+        return slowest
+
+    def _run_epoch(
+        self, epoch: EpochId, now_ms: int, sources: dict[tuple[int, int], SourcePlan]
+    ) -> None:
+        started = time.perf_counter()
+        plans = self._level_plans(epoch, now_ms, sources)
+        reports = self._runner.run(plans)  # the one Spark job of this epoch
+        ran = time.perf_counter()
+        progress = self.progress.after(epoch, reports, self.job)
+        metadata = self._commit(epoch, progress, reports)  # after this line the epoch has happened
+        self._publish(metadata)
+        ended = time.perf_counter()
+        self._pacing.observe(_busiest_read(reports), (ended - started) * 1000)
+        self._learn(reports)
+        self.statistics.epoch_done(epoch, reports, (ended - started) * 1000, (ran - started) * 1000)
+
+    def _level_plans(
+        self, epoch: EpochId, now_ms: int, sources: dict[tuple[int, int], SourcePlan]
+    ) -> list[LevelPlan]:
+        plans = []
+        for level, stage_ids in enumerate(self.job.stages.levels):
+            subtasks = tuple(
+                self.progress.subtask_plan(self.job, stage_id, subtask, sources)
+                for stage_id in stage_ids
+                for subtask in range(self.job.stages.stages[stage_id].parallelism)
+            )
+            plans.append(LevelPlan(epoch, self._run_id, self._attempt_number, now_ms, level, subtasks))
+        return plans
+
+    def _commit(
+        self, epoch: EpochId, progress: JobProgress, reports: Sequence[SubtaskReport]
+    ) -> CheckpointMetadata:
+        commits: dict[OperatorUid, list[Any]] = {}
+        for report in sorted(reports, key=lambda r: (r.stage, r.subtask)):
+            for node in report.nodes:
+                if node.committables:
+                    commits.setdefault(node.uid, []).extend(node.committables)
+        metadata = self.describe(progress, commits)
+        if self._settings.durable:
+            self._storage.write_metadata(metadata)
+        self.progress = progress
+        self.last_metadata = metadata
+        if epoch % RETAIN_EVERY_EPOCHS == 0:
+            self._storage.retain(self._settings.retained_checkpoints)
+        return metadata
+
+    def describe(
+        self, progress: JobProgress, commits: dict[OperatorUid, list[Any]] | None = None
+    ) -> CheckpointMetadata:
+        """The checkpoint that `progress` amounts to."""
+        nodes = self.job.graph.nodes
+        operators = {
+            nodes[i].uid: OperatorCheckpoint(
+                nodes[i].uid, nodes[i].name, nodes[i].parallelism, nodes[i].max_parallelism, state.states
+            )
+            for i, state in progress.nodes.items()
+        }
+        sources = {
+            s.node.uid: SourceCheckpoint(
+                s.node.uid,
+                s.enumerator.snapshot(),
+                {
+                    split_id: (state.split, state.position, state.finished, state.subtask)
+                    for split_id, state in progress.splits.get(s.node.id, {}).items()
+                },
+            )
+            for s in self._sources
+        }
+        return CheckpointMetadata(
+            epoch=progress.epoch,
+            job_id=self.job.job_id,
+            job_name=self.job.job_name,
+            timestamp_ms=self._settings.clock_ms(),
+            operators=operators,
+            sources=sources,
+            commits=tuple(PendingCommit(uid, tuple(items)) for uid, items in (commits or {}).items()),
+            finished=progress.ended,
+        )
+
+    def _publish(self, metadata: CheckpointMetadata) -> None:
+        publish_commits(metadata, self._committers, self._settings.commit_attempts)
+        for source in self._sources:
+            splits = self.progress.splits.get(source.node.id, {})
+            source.enumerator.on_committed({k: s.position for k, s in splits.items()})
+
+    def _learn(self, reports: Sequence[SubtaskReport]) -> None:
+        wakeups = [r.next_wakeup_ms for r in reports if r.next_wakeup_ms is not None]
+        self._next_timer_ms = min(wakeups, default=None)
+        by_uid = {s.node.uid: s for s in self._sources}
+        for report in reports:
+            for node in report.nodes:
+                if node.uid in by_uid:
+                    by_uid[node.uid].watermark_by_subtask[report.subtask] = node.watermark
+
+    # -- waiting, failing, stopping ------------------------------------------------------------------
+
+    def _wait(self) -> None:
+        """Sleeps until a timer is due, a source may have data, or somebody calls."""
+        now_ms = self._settings.clock_ms()
+        wakeups = [s.enumerator.next_wakeup_ms(now_ms) for s in self._sources]
+        until_ms = min([w for w in wakeups if w is not None], default=now_ms + IDLE_POLL_MS)
+        if any(w is None for w in wakeups):
+            until_ms = min(until_ms, now_ms + IDLE_POLL_MS)
+        if self._next_timer_ms is not None:
+            until_ms = min(until_ms, self._next_timer_ms)
+        with self._wake:
+            if not self._cancelled and not self._requests:
+                self._wake.wait(max(1, until_ms - now_ms) / 1000)
+
+    def _after_failure(self, error: Exception) -> None:
+        """Goes on from the last committed epoch after the restart strategy's delay, or gives up."""
+        if self._cancelled:
+            return
+        delay_ms = self._restart.on_failure(self._settings.clock_ms())
+        if delay_ms is None or (isinstance(error, PenstockError) and _is_hopeless(error)):
+            raise error
+        LOG.warning("epoch %d failed and is run again in %d ms: %s", self.progress.epoch + 1, delay_ms, error)
+        self.statistics.restarts += 1
+        self._attempt_number += 1
+        self._run_id = uuid.uuid4().hex
+        self.progress = replace(self.progress, tokens={})
+        with self._wake:
+            if not self._cancelled:
+                self._wake.wait(delay_ms / 1000)
+
+    def _serve_requests(self) -> bool:
+        """Runs what others asked for; True if that ended the job."""
+        with self._wake:
+            requests, self._requests = self._requests, []
+        for request in requests:
+            request.serve()
+        return any(r.ends_job and r.error is None for r in requests)
+
+    def _refuse_requests(self) -> None:
+        with self._wake:
+            requests, self._requests = self._requests, []
+        for request in requests:
+            request.error = PenstockError("the job has ended")
+            request.done.set()
+
+    def _close(self) -> None:
+        for source in self._sources:
+            source.enumerator.close()
+        for committer in self._committers.values():
+            committer.close()
+        if not self.progress.ended:
+            try:
+                self._runner.close()
+            except PenstockError as error:
+                LOG.warning("%s", error)
+
+
+def publish_commits(
+    metadata: CheckpointMetadata, committers: dict[OperatorUid, Committer], attempts: int
+) -> None:
+    """Makes a checkpoint's output visible; committing is idempotent, so it is simply tried again."""
+    for pending in metadata.commits:
+        committer = committers.get(pending.uid)
+        if committer is None:
+            continue
+        for attempt in range(1, attempts + 1):
+            try:
+                committer.commit(pending.committables)
+                break
+            except Exception:
+                if attempt == attempts:
+                    raise
+                time.sleep(0.1 * 2**attempt)
+
+
+def _is_hopeless(error: PenstockError) -> bool:
+    """Running again cannot change what was wrong before anything ran."""
+    return error.code in ("VALIDATION", "NOT_SUPPORTED", "STATE_MIGRATION")
+
+
+def _busiest_read(reports: Sequence[SubtaskReport]) -> int:
+    return max((sum(s.records for n in r.nodes for s in n.splits) for r in reports), default=0)

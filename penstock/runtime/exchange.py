@@ -1,0 +1,227 @@
+"""Moves elements between stages, over Spark's shuffle.
+
+Everything that one subtask sends to another in an epoch, over one edge, is a *channel*: parcels numbered in
+order. A parcel holds a batch of values (encoded by the edge's type), their timestamps, and marks: watermarks,
+idleness and the end of the input, each with the position among the values at which it was sent. The first
+parcel of a channel also tells what the channel's watermark was when the epoch began, so the receiver needs no
+memory of its own. Marks go to every target, values to the one that the router picks.
+
+A parcel is a plain tuple and Spark moves `(target partition, parcel)` pairs. Pickling in PySpark's serializer
+copies the encoded bytes once; a format of our own around it would copy them once more.
+"""
+
+from __future__ import annotations
+
+import array
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from penstock.common.codecs import Codec, compile_codec
+from penstock.common.errors import InvariantError
+from penstock.common.ids import MIN_WATERMARK
+from penstock.runtime.routing import Timestamps, connects, make_router
+
+if TYPE_CHECKING:
+    from penstock.graph.stream_graph import StreamEdge, StreamGraph
+
+# Values per parcel: large enough that the fixed cost of a parcel (about 40 µs) vanishes, small enough that a
+# task of a big batch job streams its output instead of holding it.
+PARCEL_VALUES = 20_000
+
+WATERMARK, IDLE, END = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class ChannelStatus:
+    """What a channel's sender has said so far: its watermark, whether it is idle, whether it has ended."""
+
+    watermark: int = MIN_WATERMARK
+    idle: bool = False
+    ended: bool = False
+
+
+class Mark(NamedTuple):
+    """A watermark (value: time), idleness (value: 0 or 1) or the end, before value number `position`."""
+
+    position: int
+    kind: int
+    value: int
+
+
+class Parcel(NamedTuple):
+    """What travels. `start` is set on the first parcel of a channel only."""
+
+    edge: int
+    channel: int
+    sequence: int
+    start: ChannelStatus | None
+    count: int
+    values: bytes
+    timestamps: bytes | None
+    marks: tuple[Mark, ...]
+
+
+class ExchangeWriter:
+    """The sending end of one edge in one subtask: routes, buffers, encodes."""
+
+    def __init__(self, graph: StreamGraph, edge: StreamEdge, subtask: int, seed: int) -> None:
+        source, target = graph.nodes[edge.source], graph.nodes[edge.target]
+        self._edge = edge
+        self._subtask = subtask
+        self._codec = _edge_codec(edge)
+        self._lanes = {
+            t: _Lane()
+            for t in range(target.parallelism)
+            if connects(edge.partitioner, subtask, source.parallelism, t, target.parallelism)
+        }
+        self._ready: list[tuple[int, Parcel]] = []
+        self.route = make_router(
+            edge.partitioner,
+            source_subtask=subtask,
+            source_parallelism=source.parallelism,
+            targets=target.parallelism,
+            max_parallelism=target.max_parallelism,
+            seed=seed,
+            send=self._send,
+        )
+
+    def begin(self, status: ChannelStatus) -> None:
+        for lane in self._lanes.values():
+            lane.start = status
+
+    def mark(self, kind: int, value: int = 0) -> None:
+        for lane in self._lanes.values():
+            lane.marks.append(Mark(len(lane.values), kind, value))
+
+    def _send(self, target: int, values: list[Any], timestamps: Timestamps) -> None:
+        lane = self._lanes[target]
+        lane.add(values, timestamps)
+        if len(lane.values) >= PARCEL_VALUES:
+            self._ready.append((target, self._seal(lane)))
+
+    def drain(self) -> Iterator[tuple[int, Parcel]]:
+        """The parcels that are full, with their target subtasks."""
+        ready, self._ready = self._ready, []
+        yield from ready
+
+    def finish(self) -> Iterator[tuple[int, Parcel]]:
+        """The rest. Every channel gets at least one parcel: its status is news to the receiver."""
+        yield from self.drain()
+        for target, lane in self._lanes.items():
+            if lane.values or lane.marks or lane.sequence == 0:
+                yield target, self._seal(lane)
+
+    def _seal(self, lane: _Lane) -> Parcel:
+        start = lane.start if lane.sequence == 0 else None
+        clock = None if lane.timestamps is None else array.array("q", lane.timestamps).tobytes()
+        parcel = Parcel(
+            self._edge.id,
+            self._subtask,
+            lane.sequence,
+            start,
+            len(lane.values),
+            self._codec.encode_batch(lane.values) if lane.values else b"",
+            clock,
+            tuple(lane.marks),
+        )
+        lane.reset()
+        return parcel
+
+
+@dataclass
+class _Lane:
+    """What waits to be sent to one target."""
+
+    start: ChannelStatus = ChannelStatus()
+    sequence: int = 0
+    values: list[Any] = field(default_factory=list)
+    timestamps: list[int] | None = None
+    marks: list[Mark] = field(default_factory=list)
+
+    def add(self, values: list[Any], timestamps: Timestamps) -> None:
+        if timestamps is not None and self.timestamps is None:
+            self.timestamps = [MIN_WATERMARK] * len(self.values)
+        if self.timestamps is not None:
+            self.timestamps.extend(
+                timestamps if timestamps is not None else [MIN_WATERMARK] * len(values)
+            )
+        self.values.extend(values)
+
+    def reset(self) -> None:
+        self.sequence += 1
+        self.values = []
+        self.timestamps = None
+        self.marks = []
+
+
+@dataclass
+class IncomingChannel:
+    """The receiving end of one channel: all of its parcels of this epoch."""
+
+    codec: Codec
+    parcels: list[Parcel] = field(default_factory=list)
+
+    @property
+    def start(self) -> ChannelStatus:
+        first = self.parcels[0]
+        if first.start is None:
+            raise InvariantError(f"the first parcel of channel {first.channel} has number {first.sequence}")
+        return first.start
+
+    def items(self) -> Iterator[tuple[list[Any], Timestamps] | Mark]:
+        """Batches and marks, in the order in which they were sent."""
+        for parcel in self.parcels:
+            values = self.codec.decode_batch(parcel.values) if parcel.count else []
+            clock: list[int] | None = None
+            if parcel.timestamps is not None:
+                raw = array.array("q")
+                raw.frombytes(parcel.timestamps)
+                clock = raw.tolist()
+            sent = 0
+            for mark in parcel.marks:
+                if mark.position > sent:
+                    yield _cut(values, clock, sent, mark.position)
+                    sent = mark.position
+                yield mark
+            if sent < len(values):
+                yield _cut(values, clock, sent, len(values))
+
+
+def _cut(values: list[Any], clock: Timestamps, start: int, end: int) -> tuple[list[Any], Timestamps]:
+    if start == 0 and end == len(values):
+        return values, clock
+    return values[start:end], None if clock is None else clock[start:end]
+
+
+def gather(
+    graph: StreamGraph, edges: Iterable[int], subtask: int, parcels: Iterable[Parcel]
+) -> dict[int, list[IncomingChannel]]:
+    """Sorts a subtask's parcels into channels: edge id -> channels by sender, parcels by number.
+
+    Raises:
+        InvariantError: A channel or a parcel is missing: the books of the exchange do not balance.
+    """
+    sorted_in: dict[tuple[int, int], list[Parcel]] = {}
+    for parcel in parcels:
+        sorted_in.setdefault((parcel.edge, parcel.channel), []).append(parcel)
+    result: dict[int, list[IncomingChannel]] = {}
+    for edge_id in edges:
+        edge = graph.edges[edge_id]
+        codec = _edge_codec(edge)
+        result[edge_id] = []
+        senders, targets = graph.nodes[edge.source].parallelism, graph.nodes[edge.target].parallelism
+        for sender in range(senders):
+            if not connects(edge.partitioner, sender, senders, subtask, targets):
+                continue
+            channel = sorted(sorted_in.pop((edge_id, sender), ()), key=lambda p: p.sequence)
+            if [p.sequence for p in channel] != list(range(len(channel))) or not channel:
+                raise InvariantError(
+                    f"edge {edge_id}, sender {sender}: got parcels {[p.sequence for p in channel]}"
+                )
+            result[edge_id].append(IncomingChannel(codec, channel))
+    return result
+
+
+def _edge_codec(edge: StreamEdge) -> Codec:
+    return compile_codec(edge.element_type)

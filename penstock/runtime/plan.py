@@ -1,0 +1,134 @@
+"""What travels between driver and tasks in an epoch: the plan out, the reports back. Plain data.
+
+The job's definition is broadcast once. Each epoch sends a small `LevelPlan` per level with the tasks'
+closures; the tasks answer with one `SubtaskReport` each, which travels through the same shuffles as the data,
+so the driver sees exactly the attempts whose output was used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.checkpoint.handles import FileRef, OperatorSubtaskState
+from penstock.common.ids import EpochId, OperatorUid
+from penstock.connectors.source import ReadLimit, SourceSplit
+from penstock.graph.stages import StagePlan
+from penstock.graph.stream_graph import StreamGraph
+from penstock.state.backend import KeyedStateRestore
+
+
+@dataclass(frozen=True)
+class JobDefinition:
+    """What every task of a job must know; broadcast once. `operators` holds a pickle per node."""
+
+    job_id: str
+    job_name: str
+    graph: StreamGraph
+    stages: StagePlan
+    operators: Mapping[int, bytes]
+    configuration: Mapping[str, str]
+    batch_mode: bool
+    backend: str
+    storage_path: str
+    local_dir: str
+
+
+@dataclass(frozen=True)
+class SplitRead:
+    """One split's share of an epoch."""
+
+    split: SourceSplit
+    position: Any
+    limit: ReadLimit
+
+
+@dataclass(frozen=True)
+class SourcePlan:
+    """What a source subtask does in an epoch.
+
+    `assigned` names all its unfinished splits, read in this epoch or not: each of them holds the watermark
+    back. `last` if no other split will ever come.
+    """
+
+    reads: tuple[SplitRead, ...] = ()
+    assigned: frozenset[str] = frozenset()
+    last: bool = False
+
+
+@dataclass(frozen=True)
+class NodePlan:
+    """One operator subtask's committed state.
+
+    `states` has one entry normally, none for a new operator, and any number after a change of parallelism.
+    `operator_states` are the list and broadcast states of all former subtasks, which the subtask re-cuts.
+    """
+
+    states: tuple[OperatorSubtaskState, ...] = ()
+    operator_states: tuple[bytes | FileRef, ...] = ()
+    keyed: KeyedStateRestore | None = None
+    source: SourcePlan | None = None
+
+
+@dataclass(frozen=True)
+class SubtaskPlan:
+    """One stage subtask's epoch.
+
+    `token` names the attempt whose state is the committed one (None: nobody's). `ended`: all its operators
+    finished in an earlier epoch, so it only repeats that to the stages behind it.
+    """
+
+    token: str | None
+    nodes: Mapping[int, NodePlan]
+    ended: bool = False
+
+
+@dataclass(frozen=True)
+class LevelPlan:
+    """The epoch as the tasks of one level see it; `subtasks` is indexed by partition."""
+
+    epoch: EpochId
+    run_id: str
+    attempt_number: int
+    processing_time_ms: int
+    level: int
+    subtasks: tuple[SubtaskPlan, ...]
+
+
+@dataclass(frozen=True)
+class SplitProgress:
+    """How far a split was read: the position to go on from, and whether it is finished."""
+
+    split_id: str
+    position: Any
+    finished: bool
+    records: int
+
+
+@dataclass(frozen=True)
+class NodeReport:
+    """What became of one operator subtask in an epoch."""
+
+    uid: OperatorUid
+    state: OperatorSubtaskState
+    splits: tuple[SplitProgress, ...] = ()
+    committables: tuple[Any, ...] = ()
+    records_in: int = 0
+    records_out: int = 0
+    watermark: int = 0
+    ended: bool = False
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SubtaskReport:
+    """What became of one stage subtask. With `error` set nothing else counts."""
+
+    stage: int
+    subtask: int
+    token: str
+    nodes: tuple[NodeReport, ...] = ()
+    next_wakeup_ms: int | None = None
+    busy_ms: float = 0.0
+    error: BaseException | None = None

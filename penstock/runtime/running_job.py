@@ -1,0 +1,131 @@
+"""A job that was submitted: its thread, its status, and the ways to stop it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from penstock.common.errors import JobCancelledError, JobExecutionError, PenstockError, ValidationError
+from penstock.common.job_execution_result import JobExecutionResult
+from penstock.common.job_id import JobID
+from penstock.common.job_status import JobStatus
+from penstock.runtime.coordinator import Coordinator, StopRequest
+from penstock.runtime.statistics import JobStatistics
+
+SavepointWriter = Callable[[str], str]
+
+
+class RunningJob:
+    """What `execute_async` leads to. All methods may be called from any thread."""
+
+    def __init__(
+        self, job_name: str, coordinator: Coordinator, write_savepoint: SavepointWriter,
+        clean_up: Callable[[], None],
+    ) -> None:  # fmt: skip
+        self.job_id = coordinator.job.job_id
+        self.job_name = job_name
+        self._coordinator = coordinator
+        self._write_savepoint = write_savepoint
+        self._clean_up = clean_up
+        self._status = JobStatus.CREATED
+        self._error: BaseException | None = None
+        self._started = time.time()
+        self._ended: float | None = None
+        self._done = threading.Event()
+        self._thread = threading.Thread(
+            target=self._run, name=f"penstock-{self.job_id[:8]}", daemon=True
+        )
+
+    def start(self) -> RunningJob:
+        self._status = JobStatus.RUNNING
+        self._thread.start()
+        return self
+
+    def _run(self) -> None:
+        try:
+            self._coordinator.run()
+            self._status = JobStatus.CANCELED if self._coordinator.cancelled else JobStatus.FINISHED
+        except BaseException as error:
+            self._error = error
+            self._status = JobStatus.FAILED
+        finally:
+            self._ended = time.time()
+            try:
+                self._clean_up()
+            finally:
+                self._done.set()
+
+    def status(self) -> JobStatus:
+        return self._status
+
+    @property
+    def statistics(self) -> JobStatistics:
+        return self._coordinator.statistics
+
+    def wait(self, timeout: float | None = None) -> JobExecutionResult:
+        """Waits for the end of the job.
+
+        Raises:
+            JobExecutionError: The job failed; its cause is the first error that was final.
+            JobCancelledError: The job was cancelled.
+            TimeoutError: It still runs after `timeout` seconds.
+        """
+        if not self._done.wait(timeout):
+            raise TimeoutError(f"job '{self.job_name}' still runs after {timeout} s")
+        if self._error is not None:
+            raise self._failure(self._error) from self._error
+        if self._status is JobStatus.CANCELED:
+            raise JobCancelledError(f"job '{self.job_name}' was cancelled")
+        return self.result()
+
+    def _failure(self, error: BaseException) -> PenstockError:
+        failure = JobExecutionError(f"job '{self.job_name}' failed: {error}")
+        if isinstance(error, PenstockError):
+            failure.domain, failure.retryable = error.domain, error.retryable
+        return failure
+
+    def result(self) -> JobExecutionResult:
+        runtime_ms = int(((self._ended or time.time()) - self._started) * 1000)
+        return JobExecutionResult(JobID(self.job_id), runtime_ms, self.accumulators())
+
+    def accumulators(self) -> dict[str, Any]:
+        return self.statistics.accumulators()
+
+    def cancel(self) -> None:
+        """Stops after undoing the running epoch; returns when the job is down."""
+        self._coordinator.cancel()
+        if threading.current_thread() is not self._thread:
+            self._done.wait()
+
+    def trigger_savepoint(self, directory: str | None = None) -> str:
+        """Writes a savepoint between two epochs; the job goes on. Returns its path."""
+        return self._ask(lambda: self._write_savepoint(_given(directory)), ends_job=False)
+
+    def stop_with_savepoint(self, drain: bool = False, directory: str | None = None) -> str:
+        """Writes a savepoint and ends the job there.
+
+        Args:
+            drain: Let event time run to its end first. Not possible between two epochs of an endless input.
+            directory: Where to; the configured savepoint directory if None.
+        """
+        if drain:
+            raise ValidationError(
+                "stop with drain is not possible: sources are only told to end when their input ends",
+                do="stop without drain, or give the job a bounded source",
+            )
+        path = self._ask(lambda: self._write_savepoint(_given(directory)), ends_job=True)
+        self._done.wait()
+        return path
+
+    def _ask(self, action: Callable[[], str], ends_job: bool) -> str:
+        request: StopRequest = self._coordinator.between_epochs(action, ends_job)
+        request.done.wait()
+        if request.error is not None:
+            raise request.error
+        return request.answer
+
+
+def _given(directory: str | None) -> str:
+    return directory or ""

@@ -1,0 +1,427 @@
+"""A stage inside a task: operators wired together, taken through one epoch after another.
+
+An instance lives in a Python worker process for as long as that process serves the job, so user functions
+are opened once, not per epoch. Before an epoch it compares the token of the attempt it last finished with the
+one that the driver committed: if they agree everything in memory is current, otherwise (another process ran the
+last epoch, or this one failed half-way) operator and function state are restored; keyed state decides for
+itself (state/backend.py).
+"""
+
+from __future__ import annotations
+
+import pickle
+import time
+import uuid
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.checkpoint.handles import FileRef, KeyedStateHandle, OperatorSubtaskState
+from penstock.checkpoint.storage import CheckpointStorage, open_storage
+from penstock.common.codecs import compile_codec
+from penstock.common.ids import MAX_WATERMARK
+from penstock.common.key_groups import key_group_range
+from penstock.graph.stages import Stage
+from penstock.graph.stream_graph import StreamNode
+from penstock.graph.transformations import OperatorTransformation
+from penstock.metrics import MetricGroup
+from penstock.operators.base import EpochClock, Operator, OperatorContext
+from penstock.operators.sink import SinkOperator
+from penstock.operators.source import SourceOperator
+from penstock.runtime.batch_sort import KeySortedBuffer
+from penstock.runtime.exchange import ChannelStatus, ExchangeWriter, IncomingChannel, Mark, Parcel, gather
+from penstock.runtime.node import NodeOutput, NodeRuntime
+from penstock.runtime.plan import (
+    JobDefinition,
+    LevelPlan,
+    NodePlan,
+    NodeReport,
+    SplitProgress,
+    SubtaskPlan,
+    SubtaskReport,
+)
+from penstock.state.factory import open_keyed_backend
+from penstock.state.operator import InMemoryOperatorState
+
+# State above this size goes to a file of its own instead of into the checkpoint's metadata.
+INLINE_STATE_BYTES = 256 * 1024
+
+
+@dataclass(frozen=True)
+class Outgoing:
+    """A parcel on its way: which level and partition it is for."""
+
+    level: int
+    partition: int
+    parcel: Parcel
+
+
+class StageInstance:
+    """All operators of one stage, for one subtask."""
+
+    def __init__(self, job: JobDefinition, stage: Stage, subtask: int, attempt_number: int) -> None:
+        self.job = job
+        self.stage = stage
+        self.subtask = subtask
+        self.token: str | None = None
+        self._clock = EpochClock()
+        self._storage: CheckpointStorage = open_storage(job.storage_path)
+        self._opened = False
+        self._writers: list[tuple[int, ExchangeWriter]] = []
+        self.nodes: dict[int, NodeRuntime] = {
+            node_id: self._make_node(job.graph.nodes[node_id], attempt_number) for node_id in stage.nodes
+        }
+        self._wire()
+
+    # -- building ------------------------------------------------------------------------------------
+
+    def _make_node(self, node: StreamNode, attempt_number: int) -> NodeRuntime:
+        operator = pickle.loads(self.job.operators[node.id])
+        output = NodeOutput(self.job.batch_mode)
+        operator.setup(self._make_context(node, attempt_number), output)
+        sorter = None
+        if self.job.batch_mode and node.is_keyed:
+            sorter = KeySortedBuffer(compile_codec(node.key_type), node.key_selectors)
+        runtime = NodeRuntime(operator, output, sorter)
+        unkeyed = {i for i, selector in enumerate(node.key_selectors) if selector is None}
+        runtime.leave_unsorted(frozenset(unkeyed) if sorter else frozenset())
+        return runtime
+
+    def _make_context(self, node: StreamNode, attempt_number: int) -> OperatorContext:
+        job = self.job
+        keyed = None
+        if node.is_keyed:
+            groups = key_group_range(self.subtask, node.max_parallelism, node.parallelism)
+            keyed = open_keyed_backend(
+                job.backend,
+                local_dir=job.local_dir,
+                job_id=job.job_id,
+                uid=node.uid,
+                subtask=self.subtask,
+                first_key_group=groups[0],
+                last_key_group=groups[-1],
+                max_parallelism=node.max_parallelism,
+                key_codec=compile_codec(node.key_type),
+                storage=self._storage,
+                file_prefix=f"shared/{node.uid}-{self.subtask}",
+            )
+        return OperatorContext(
+            uid=node.uid,
+            name=node.name,
+            subtask_index=self.subtask,
+            parallelism=node.parallelism,
+            max_parallelism=node.max_parallelism,
+            clock=self._clock,
+            metrics=MetricGroup(),
+            operator_state=InMemoryOperatorState(),
+            keyed_state=keyed,
+            job_id=job.job_id,
+            job_name=job.job_name,
+            attempt_number=attempt_number,
+            batch_mode=job.batch_mode,
+            configuration=job.configuration,
+        )
+
+    def _wire(self) -> None:
+        graph = self.job.graph
+        for edge_id in self.stage.local_edges:
+            edge = graph.edges[edge_id]
+            channel = (edge_id, self.subtask)
+            self.nodes[edge.target].register(channel, edge.input_index)
+            self.nodes[edge.source].output.connect(
+                edge.tag_id, self.nodes[edge.target], edge.input_index, channel
+            )
+
+    # -- one epoch -----------------------------------------------------------------------------------
+
+    def run_epoch(
+        self, plan: LevelPlan, mine: SubtaskPlan, parcels: Iterable[Parcel]
+    ) -> Iterator[Outgoing | SubtaskReport]:
+        """Runs the epoch; yields parcels as they fill up and, last, the report."""
+        started = time.perf_counter()
+        token = uuid.uuid4().hex
+        warm = self.token is not None and self.token == mine.token
+        self.token = None
+        self._clock.epoch = plan.epoch
+        self._clock.processing_time_ms = plan.processing_time_ms
+        self._clock.attempt = token
+        snapshots = self._begin(mine, warm)
+        incoming = gather(self.job.graph, self.stage.exchanges_in, self.subtask, parcels)
+        self._announce(plan, incoming)
+        for node in self._live():
+            node.operator.on_processing_time()
+        yield from self._drain()
+        for _ in self._feed(incoming):
+            yield from self._drain()
+        progress: dict[int, list[SplitProgress]] = {}
+        for _ in self._read_sources(mine, progress):
+            yield from self._drain()
+        for node in self._live():
+            node.operator.end_epoch()
+        yield from self._flush()
+        report = self._report(plan, mine, token, snapshots, progress, started)
+        self.token = token
+        yield report
+
+    def _live(self) -> list[NodeRuntime]:
+        return [node for node in self.nodes.values() if not node.ended]
+
+    def _begin(self, mine: SubtaskPlan, warm: bool) -> dict[int, FileRef | None]:
+        """Brings all state to what the plan says is committed."""
+        snapshots: dict[int, FileRef | None] = {}
+        for node_id, node in self.nodes.items():
+            plan = mine.nodes[node_id]
+            context = node.operator.context
+            if context.keyed_state is not None and plan.keyed is not None:
+                snapshots[node_id] = context.keyed_state.begin_epoch(
+                    plan.keyed, self._clock.processing_time_ms
+                )
+            if not warm:
+                self._restore_operator_state(node, plan)
+            if not self._opened and not self._was_ended(plan):
+                node.operator.open()
+            if not warm:
+                self._restore_node(node, plan)
+        self._opened = True
+        return snapshots
+
+    def _was_ended(self, plan: NodePlan) -> bool:
+        states = [self._load(s.runtime_state) for s in plan.states]
+        return bool(states) and all(s is not None and s["status"].ended for s in states)
+
+    def _restore_operator_state(self, node: NodeRuntime, plan: NodePlan) -> None:
+        context = node.operator.context
+        raw = [self._bytes(state) for state in plan.operator_states]
+        context.operator_state.restore(
+            [r for r in raw if r is not None], self.subtask, context.parallelism
+        )
+
+    def _restore_node(self, node: NodeRuntime, plan: NodePlan) -> None:
+        states = [s for s in (self._load(s.runtime_state) for s in plan.states) if s is not None]
+        if not states:
+            return
+        node.output.status = min((s["status"] for s in states), key=lambda s: (s.ended, s.watermark))
+        if node.ended:
+            return
+        node.operator.restore([s["operator"] for s in states])
+        if len(states) == 1:
+            _restore_metrics(node.operator, states[0])
+        if len(plan.states) == 1 and plan.states[0].function_state is not None:
+            node.operator.restore_function_state(self._load(plan.states[0].function_state))
+
+    def _announce(self, plan: LevelPlan, incoming: dict[int, list[IncomingChannel]]) -> None:
+        """Tells every valve where its channels stand, and opens the exchanges."""
+        graph = self.job.graph
+        for node in self.nodes.values():
+            node.valve.begin(node.operator.current_watermark)
+            node.records = 0
+        for edge_id, channels in incoming.items():
+            edge = graph.edges[edge_id]
+            for channel in channels:
+                name = (edge_id, channel.parcels[0].channel)
+                self.nodes[edge.target].register(name, edge.input_index)
+                self.nodes[edge.target].announce(name, channel.start)
+        self._writers = []
+        for node_id, node in self.nodes.items():
+            writers: dict[str | None, list[ExchangeWriter]] = {}
+            for edge_id in self.stage.exchanges_out:
+                edge = graph.edges[edge_id]
+                if edge.source == node_id:
+                    writer = ExchangeWriter(graph, edge, self.subtask, plan.epoch)
+                    writers.setdefault(edge.tag_id, []).append(writer)
+                    self._writers.append((edge_id, writer))
+            node.output.begin_epoch(writers)
+        for node in self._live():
+            node.operator.begin_epoch()
+
+    def _feed(self, incoming: dict[int, list[IncomingChannel]]) -> Iterator[None]:
+        """Hands over what came through the exchanges: input by input, channel by channel."""
+        for edge_id in sorted(incoming, key=self._feeding_order):
+            edge = self.job.graph.edges[edge_id]
+            node = self.nodes[edge.target]
+            for channel in incoming[edge_id]:
+                name = (edge_id, channel.parcels[0].channel)
+                for item in channel.items():
+                    if isinstance(item, Mark):
+                        node.receive_from(name, item)
+                    else:
+                        node.receive(edge.input_index, item[0], item[1])
+                        yield
+                channel.parcels.clear()
+
+    def _feeding_order(self, edge_id: int) -> tuple[int, bool, int, int]:
+        edge = self.job.graph.edges[edge_id]
+        transformation = self.job.graph.nodes[edge.target].transformation
+        first = None
+        if isinstance(transformation, OperatorTransformation):
+            first = transformation.requires_broadcast_first
+        return edge.target, edge.input_index != first, edge.input_index, edge_id
+
+    def _read_sources(
+        self, mine: SubtaskPlan, progress: dict[int, list[SplitProgress]]
+    ) -> Iterator[None]:
+        for node_id, node in self.nodes.items():
+            operator, plan = node.operator, mine.nodes[node_id].source
+            if plan is None or node.ended or not isinstance(operator, SourceOperator):
+                continue
+            done = progress.setdefault(node_id, [])
+            operator.assign(plan.assigned)
+            for read in plan.reads:
+                state = (read.position, 0, False)
+                for state in operator.read(read.split, read.position, read.limit):
+                    yield
+                done.append(SplitProgress(read.split.split_id, state[0], state[2], state[1]))
+            if plan.last and sum(p.finished for p in done) == len(plan.assigned):
+                node.end()
+                yield
+
+    # -- what leaves the task ------------------------------------------------------------------------
+
+    def _drain(self) -> Iterator[Outgoing]:
+        for edge_id, writer in self._writers:
+            for target, parcel in writer.drain():
+                yield address(self.job, edge_id, target, parcel)
+
+    def _flush(self) -> Iterator[Outgoing]:
+        for edge_id, writer in self._writers:
+            for target, parcel in writer.finish():
+                yield address(self.job, edge_id, target, parcel)
+
+    def _report(
+        self,
+        plan: LevelPlan,
+        mine: SubtaskPlan,
+        token: str,
+        snapshots: dict[int, FileRef | None],
+        progress: dict[int, list[SplitProgress]],
+        started: float,
+    ) -> SubtaskReport:
+        reports, wakeups = [], []
+        for node_id, node in self.nodes.items():
+            state = self._state_of(node, plan, mine.nodes[node_id], snapshots.get(node_id))
+            operator = node.operator
+            reports.append(
+                NodeReport(
+                    uid=operator.context.uid,
+                    state=state,
+                    splits=tuple(progress.get(node_id, ())),
+                    committables=operator.committables if isinstance(operator, SinkOperator) else (),
+                    records_in=node.records,
+                    records_out=node.output.records,
+                    watermark=node.output.status.watermark,
+                    ended=node.ended,
+                    metrics=_metrics(operator),
+                )
+            )
+            wakeup = None if node.ended else operator.next_processing_timer()
+            if wakeup is not None:
+                wakeups.append(wakeup)
+        busy_ms = (time.perf_counter() - started) * 1000
+        return SubtaskReport(
+            self.stage.id, self.subtask, token, tuple(reports), min(wakeups, default=None), busy_ms
+        )
+
+    def _state_of(
+        self, node: NodeRuntime, plan: LevelPlan, before: NodePlan, snapshot: FileRef | None
+    ) -> OperatorSubtaskState:
+        operator = node.operator
+        context = operator.context
+        runtime = {"operator": operator.snapshot(), "status": node.output.status, **_metrics(operator)}
+        function = operator.function_state() if not node.ended else None
+        return OperatorSubtaskState(
+            keyed=self._keyed_handle(context, plan, before, snapshot),
+            operator_state=self._inline(context.operator_state.snapshot()),
+            function_state=None if function is None else self._inline(pickle.dumps(function, protocol=5)),
+            runtime_state=self._inline(pickle.dumps(runtime, protocol=5)),
+        )
+
+    def _keyed_handle(
+        self, context: OperatorContext, plan: LevelPlan, before: NodePlan, snapshot: FileRef | None
+    ) -> KeyedStateHandle | None:
+        if context.keyed_state is None or before.keyed is None:
+            return None
+        restore = before.keyed
+        delta = context.keyed_state.end_epoch(plan.epoch)
+        if snapshot is not None:
+            base = KeyedStateHandle(
+                restore.epoch, restore.first_key_group, restore.last_key_group, snapshot, ()
+            )
+        elif restore.handles:
+            base = restore.handles[0]
+        else:
+            base = KeyedStateHandle(
+                restore.epoch, restore.first_key_group, restore.last_key_group, None, ()
+            )
+        return base.with_delta(plan.epoch, delta)
+
+    def _inline(self, data: bytes | None) -> bytes | FileRef | None:
+        if data is None or len(data) <= INLINE_STATE_BYTES:
+            return data
+        return self._storage.write_file(f"shared/state-{uuid.uuid4().hex}", data)
+
+    def _bytes(self, state: bytes | FileRef | None) -> bytes | None:
+        return self._storage.read_file(state) if isinstance(state, FileRef) else state
+
+    def _load(self, state: bytes | FileRef | None) -> Any:
+        data = self._bytes(state)
+        return None if data is None else pickle.loads(data)
+
+    # -- ends ----------------------------------------------------------------------------------------
+
+    @property
+    def ended(self) -> bool:
+        return all(node.ended for node in self.nodes.values())
+
+    def abort(self) -> None:
+        """The epoch failed here: forget its changes."""
+        self.token = None
+        for node in self.nodes.values():
+            if isinstance(node.operator, SinkOperator):
+                node.operator.abort()
+            if node.operator.context.keyed_state is not None:
+                node.operator.context.keyed_state.abort_epoch()
+
+    def close(self) -> None:
+        """The job is over, or this copy is of no more use."""
+        for node in self.nodes.values():
+            if self._opened:
+                node.operator.close()
+            if node.operator.context.keyed_state is not None:
+                node.operator.context.keyed_state.close()
+
+
+def repeat_end(
+    job: JobDefinition, stage: Stage, subtask: int, plan: LevelPlan, mine: SubtaskPlan
+) -> Iterator[Outgoing | SubtaskReport]:
+    """The epoch of a subtask that has ended: nothing runs, the stages behind it are told once more."""
+    status = ChannelStatus(MAX_WATERMARK, False, True)
+    for edge_id in stage.exchanges_out:
+        writer = ExchangeWriter(job.graph, job.graph.edges[edge_id], subtask, plan.epoch)
+        writer.begin(status)
+        for target, parcel in writer.finish():
+            yield address(job, edge_id, target, parcel)
+    reports = tuple(
+        NodeReport(job.graph.nodes[n].uid, mine.nodes[n].states[0], watermark=MAX_WATERMARK, ended=True)
+        for n in stage.nodes
+    )
+    yield SubtaskReport(stage.id, subtask, "ended", reports)
+
+
+def address(job: JobDefinition, edge_id: int, target: int, parcel: Parcel) -> Outgoing:
+    """Which level and partition a parcel for subtask `target` of the edge's target has to reach."""
+    stage = job.stages.stages[job.stages.stage_of[job.graph.edges[edge_id].target]]
+    return Outgoing(stage.level, stage.offset + target, parcel)
+
+
+def _metrics(operator: Operator) -> dict[str, Any]:
+    """Metrics and accumulators, which count over the whole job, whichever processes it ran in."""
+    accumulators = getattr(operator, "accumulators", dict)()
+    return {"metrics": operator.context.metrics.snapshot(), "accumulators": dict(accumulators)}
+
+
+def _restore_metrics(operator: Operator, state: dict[str, Any]) -> None:
+    operator.context.metrics.restore(state["metrics"])
+    for name, accumulator in getattr(operator, "accumulators", dict)().items():
+        accumulator.reset_local()
+        if name in state["accumulators"]:
+            accumulator.merge(state["accumulators"][name])

@@ -1,0 +1,76 @@
+"""What a job has done so far, for its result, the demo, the benchmarks and the dashboard."""
+
+from __future__ import annotations
+
+import statistics
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.common.ids import EpochId, OperatorUid
+from penstock.functions.accumulators import merge_accumulators
+from penstock.runtime.plan import JobDefinition, SubtaskReport
+
+RECENT_EPOCHS = 500
+
+
+@dataclass(frozen=True)
+class EpochTiming:
+    """How long an epoch took: all of it, and the Spark job alone."""
+
+    epoch: EpochId
+    total_ms: float
+    spark_ms: float
+    busy_ms: float
+    records: int
+
+
+@dataclass
+class OperatorTotals:
+    """Counters of one operator over all subtasks and epochs."""
+
+    records_in: int = 0
+    records_out: int = 0
+    watermark: int | None = None
+
+
+@dataclass
+class JobStatistics:
+    """Grows with every committed epoch; read from any thread."""
+
+    job: JobDefinition
+    epochs: int = 0
+    restarts: int = 0
+    records_read: int = 0
+    recent: deque[EpochTiming] = field(default_factory=lambda: deque(maxlen=RECENT_EPOCHS))
+    operators: dict[OperatorUid, OperatorTotals] = field(default_factory=dict)
+    metrics: dict[tuple[OperatorUid, int], Any] = field(default_factory=dict)
+
+    def epoch_done(
+        self, epoch: EpochId, reports: Sequence[SubtaskReport], total_ms: float, spark_ms: float
+    ) -> None:
+        self.epochs += 1
+        read = sum(s.records for r in reports for n in r.nodes for s in n.splits)
+        self.records_read += read
+        busy_ms = sum(r.busy_ms for r in reports)
+        self.recent.append(EpochTiming(epoch, total_ms, spark_ms, busy_ms, read))
+        watermarks: dict[OperatorUid, int] = {}
+        for report in reports:
+            for node in report.nodes:
+                totals = self.operators.setdefault(node.uid, OperatorTotals())
+                totals.records_in += node.records_in
+                totals.records_out += node.records_out
+                watermarks[node.uid] = min(watermarks.get(node.uid, node.watermark), node.watermark)
+                if node.metrics:
+                    self.metrics[node.uid, report.subtask] = node.metrics
+        for uid, watermark in watermarks.items():
+            self.operators[uid].watermark = watermark
+
+    @property
+    def median_epoch_ms(self) -> float:
+        return statistics.median(t.total_ms for t in self.recent) if self.recent else 0.0
+
+    def accumulators(self) -> dict[str, Any]:
+        """The user's accumulators, merged over operators and subtasks."""
+        return merge_accumulators(m["accumulators"] for m in list(self.metrics.values()))

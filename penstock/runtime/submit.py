@@ -1,0 +1,272 @@
+"""From a program's transformations to a running job: the last step of `execute()`.
+
+    transformations ─▶ stream graph ─▶ stages ─▶ job definition (broadcast) ─▶ coordinator thread
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import cloudpickle
+
+from penstock.checkpoint.metadata import CheckpointMetadata
+from penstock.checkpoint.storage import CheckpointStorage, open_storage
+from penstock.common.configuration import Configuration
+from penstock.common.errors import MissingDependencyError, PenstockError, ValidationError
+from penstock.common.ids import OperatorUid
+from penstock.common.options import (
+    CheckpointingOptions,
+    EpochOptions,
+    ExecutionOptions,
+    PipelineOptions,
+    StateOptions,
+)
+from penstock.common.restart import RestartStrategy
+from penstock.common.time import to_millis
+from penstock.connectors.sink import Committer
+from penstock.connectors.source import Boundedness
+from penstock.graph.plan import plan_json
+from penstock.graph.stages import plan_stages
+from penstock.graph.stream_graph import GraphSettings, StreamGraph, StreamNode, build_stream_graph
+from penstock.graph.transformations import (
+    OperatorTransformation,
+    SinkTransformation,
+    SourceTransformation,
+    Transformation,
+)
+from penstock.operators.base import Operator
+from penstock.operators.sink import SinkOperator
+from penstock.operators.source import SourceOperator
+from penstock.runtime.coordinator import Coordinator, CoordinatorSettings, publish_commits
+from penstock.runtime.pacing import Pacing
+from penstock.runtime.plan import JobDefinition
+from penstock.runtime.progress import JobProgress
+from penstock.runtime.restoring import find_restore_point, restore_progress
+from penstock.runtime.running_job import RunningJob
+from penstock.runtime.source_planner import SourcePlanner
+from penstock.runtime.spark.epoch_job import EpochJobs
+from penstock.runtime.spark.session import get_spark
+
+
+def submit_job(
+    sinks: Sequence[Transformation], configuration: Configuration, job_name: str
+) -> RunningJob:
+    """Builds the job, starts its epoch loop on a thread of its own and returns at once.
+
+    Raises:
+        ValidationError: The program cannot run; nothing was started.
+    """
+    graph = _stream_graph(sinks, configuration)
+    place = _Place.choose(configuration, job_name)
+    job = _define(graph, configuration, job_name, place)
+    storage = open_storage(job.storage_path)
+    committers = _committers(graph)
+    progress, restored = _restored(graph, storage, configuration, place, committers)
+    sources = [
+        SourcePlanner(node, job.configuration, restored.get(node.uid))
+        for node in graph.nodes
+        if node.is_source
+    ]
+    bounded = all(_is_bounded(node) for node in graph.nodes if node.is_source)
+    fixed = configuration.contains(EpochOptions.MAX_RECORDS)
+    coordinator = Coordinator(
+        job,
+        EpochJobs(get_spark(_spark_options(configuration)).sparkContext, job),
+        sources,
+        committers,
+        storage,
+        Pacing(
+            to_millis(configuration.get(EpochOptions.TARGET)),
+            bounded,
+            configuration.get(EpochOptions.MAX_RECORDS) if fixed else None,
+        ),
+        RestartStrategy.from_configuration(configuration, place.durable),
+        CoordinatorSettings(
+            durable=place.durable,
+            retained_checkpoints=configuration.get(CheckpointingOptions.NUM_RETAINED),
+            run_all_in_one_epoch=job.batch_mode,
+        ),
+        progress,
+    )
+    return RunningJob(job_name, coordinator, _savepoint_writer(coordinator, configuration), place.clean_up).start()
+
+
+def execution_plan_json(sinks: Sequence[Transformation], configuration: Configuration) -> str:
+    """The program's operators as JSON, without running anything."""
+    return plan_json(_stream_graph(sinks, configuration))
+
+
+def _stream_graph(sinks: Sequence[Transformation], configuration: Configuration) -> StreamGraph:
+    maximum = configuration.get(PipelineOptions.MAX_PARALLELISM)
+    settings = GraphSettings(
+        parallelism=configuration.get(ExecutionOptions.PARALLELISM),
+        max_parallelism=maximum if maximum and maximum > 0 else None,
+        chaining_enabled=configuration.get(PipelineOptions.OPERATOR_CHAINING),
+    )
+    graph = build_stream_graph(sinks, settings)
+    graph.settings = replace(settings, batch_mode=_is_batch(graph, configuration))
+    return graph
+
+
+def _is_batch(graph: StreamGraph, configuration: Configuration) -> bool:
+    mode = str(configuration.get(ExecutionOptions.RUNTIME_MODE)).upper()
+    endless = [n for n in graph.nodes if n.is_source and not _is_bounded(n)]
+    if mode == "BATCH" and endless:
+        raise ValidationError(
+            f"BATCH mode needs bounded sources, and '{endless[0].name}' does not end",
+            where=endless[0].transformation.call_site,
+            do="use RuntimeExecutionMode.STREAMING, or a bounded source",
+        )
+    return mode == "BATCH" or (mode == "AUTOMATIC" and not endless)
+
+
+def _is_bounded(node: StreamNode) -> bool:
+    transformation = node.transformation
+    assert isinstance(transformation, SourceTransformation)
+    return transformation.source.boundedness is Boundedness.BOUNDED
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a job keeps its state: under the checkpoint directory if there is one, else in a temporary one."""
+
+    job_id: str
+    storage_path: str
+    local_dir: str
+    durable: bool
+    temporary: str | None
+
+    @classmethod
+    def choose(cls, configuration: Configuration, job_name: str) -> _Place:
+        directory = configuration.get(CheckpointingOptions.DIRECTORY)
+        fixed_id = configuration.get_string("pipeline.fixed-job-id", None) or configuration.get_string(
+            "$internal.pipeline.job-id", None
+        )
+        job_id = fixed_id or uuid.uuid4().hex
+        scratch = tempfile.mkdtemp(prefix="penstock-")
+        if directory is None:
+            return cls(job_id, os.path.join(scratch, "checkpoints", job_id), scratch, False, scratch)
+        return cls(job_id, f"{directory.rstrip('/')}/{job_id}", scratch, True, scratch)
+
+    def clean_up(self) -> None:
+        if self.temporary is not None:
+            shutil.rmtree(self.temporary, ignore_errors=True)
+
+
+def _define(
+    graph: StreamGraph, configuration: Configuration, job_name: str, place: _Place
+) -> JobDefinition:
+    operators = {node.id: _pickle_operator(graph, node) for node in graph.nodes}
+    settings = {key: str(value) for key, value in configuration.to_dict().items()}
+    settings[ExecutionOptions.RUNTIME_MODE.key] = "BATCH" if graph.settings.batch_mode else "STREAMING"
+    return JobDefinition(
+        job_id=place.job_id,
+        job_name=job_name,
+        graph=_for_tasks(graph),
+        stages=plan_stages(graph),
+        operators=operators,
+        configuration=settings,
+        batch_mode=graph.settings.batch_mode,
+        backend=configuration.get(StateOptions.BACKEND) or "lmdb",
+        storage_path=place.storage_path,
+        local_dir=place.local_dir,
+    )
+
+
+def _for_tasks(graph: StreamGraph) -> StreamGraph:
+    """The graph without what only the driver needs: sources, sinks and the links between transformations."""
+    nodes = [replace(node, transformation=_stripped(node.transformation)) for node in graph.nodes]
+    return StreamGraph(graph.settings, nodes, graph.edges)
+
+
+def _stripped(transformation: Transformation) -> Transformation:
+    if isinstance(transformation, SourceTransformation):
+        return replace(transformation, inputs=(), source=None, watermark_strategy=None)
+    if isinstance(transformation, SinkTransformation):
+        return replace(transformation, inputs=(), sink=None)
+    if isinstance(transformation, OperatorTransformation):
+        return replace(transformation, inputs=(), operator_factory=None)
+    return replace(transformation, inputs=())
+
+
+def _pickle_operator(graph: StreamGraph, node: StreamNode) -> bytes:
+    try:
+        return cloudpickle.dumps(_make_operator(graph, node), protocol=5)
+    except PenstockError:
+        raise
+    except Exception as error:
+        raise ValidationError(
+            f"the function of '{node.name}' cannot be sent to the workers: {error}",
+            where=node.transformation.call_site,
+            do="create what cannot be pickled (connections, locks, open files, the Spark session) in open(),\n"
+            "and do not refer to it from a lambda or a constructor",
+        ) from error
+
+
+def _make_operator(graph: StreamGraph, node: StreamNode) -> Operator:
+    t = node.transformation
+    if isinstance(t, SourceTransformation):
+        return SourceOperator(t.source.create_reader(), t.watermark_strategy, _is_bounded(node))
+    if isinstance(t, SinkTransformation):
+        incoming = graph.inputs_of(node.id)
+        return SinkOperator(t.sink, incoming[0].element_type if incoming else None)
+    assert isinstance(t, OperatorTransformation)
+    return t.operator_factory()
+
+
+def _committers(graph: StreamGraph) -> dict[OperatorUid, Committer]:
+    committers = {}
+    for node in graph.nodes:
+        if isinstance(node.transformation, SinkTransformation):
+            committer = node.transformation.sink.create_committer()
+            if committer is not None:
+                committers[node.uid] = committer
+    return committers
+
+
+def _restored(
+    graph: StreamGraph,
+    storage: CheckpointStorage,
+    configuration: Configuration,
+    place: _Place,
+    committers: dict[OperatorUid, Committer],
+) -> tuple[JobProgress | None, dict[OperatorUid, Any]]:
+    """Progress and enumerator states of the checkpoint to start from, its output published once more."""
+    metadata: CheckpointMetadata | None = find_restore_point(storage, configuration, place.durable)
+    if metadata is None:
+        return None, {}
+    publish_commits(metadata, committers, attempts=5)
+    allow = bool(configuration.get(StateOptions.IGNORE_UNCLAIMED))
+    progress = restore_progress(graph, metadata, allow_non_restored=allow)
+    return progress, {uid: source.enumerator for uid, source in metadata.sources.items()}
+
+
+def _spark_options(configuration: Configuration) -> dict[str, str]:
+    return {k: str(v) for k, v in configuration.to_dict().items() if k.startswith("spark.")}
+
+
+def _savepoint_writer(
+    coordinator: Coordinator, configuration: Configuration
+) -> Callable[[str], str]:
+    def write(directory: str) -> str:
+        target = directory or configuration.get(CheckpointingOptions.SAVEPOINT_DIRECTORY)
+        if not target:
+            raise ValidationError(
+                "no directory for the savepoint",
+                do="pass one, or set execution.checkpointing.savepoint-dir",
+            )
+        try:
+            from penstock.checkpoint.savepoint import write_savepoint
+        except ImportError as error:
+            raise MissingDependencyError(f"savepoints need a package: {error}") from error
+        return write_savepoint(
+            target, coordinator.describe(coordinator.progress), open_storage(coordinator.job.storage_path)
+        )
+
+    return write
