@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import functools
 import io
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -214,8 +213,11 @@ class TypedCodec(Codec):
         )
 
 
-def _generate(shape: Shape) -> tuple[Callable[[Any], Any], ...]:
-    """Compile the four functions of a shape: batch and single value, to and from the wire form."""
+def _generate(shape: Shape) -> tuple[Any, ...]:
+    """Compile the functions of a shape: batch and single value to the wire form, batch and single value back.
+
+    The latter two are None for shapes whose wire form is the value itself.
+    """
     scope: dict[str, Any] = dict(SCOPE, slow=shape.slow)
     shape.bind(scope)
     guard, conv, back = shape.guard("v"), shape.conv("v"), shape.back("v")
@@ -231,7 +233,7 @@ def _generate(shape: Shape) -> tuple[Callable[[Any], Any], ...]:
         source += f"def from_wire(v):\n    return {back}\n"
     exec(compile(source, f"<codec {shape.fingerprint}>", "exec"), scope)
     names = ("batch_to_wire", "to_wire", "batch_from_wire", "from_wire")
-    return tuple(scope.get(name) for name in names)  # type: ignore[misc]
+    return tuple(scope.get(name) for name in names)
 
 
 def compile_codec(type_info: TypeInformation | None = None) -> Codec:

@@ -39,10 +39,16 @@ def render(value: Any, type_info: TypeInformation | None = None) -> str:
     if isinstance(type_info, ExternalTypeInfo):
         type_info = type_info.type_info
     if isinstance(value, Row) and isinstance(type_info, RowTypeInfo):
-        return f"{value.get_row_kind()}[{','.join(map(str, value))}]"
+        items = map(_python_text, value, type_info.get_field_types())
+        return f"{value.get_row_kind()}[{','.join(items)}]"
     if type_info is None or isinstance(type_info, PickledBytesTypeInfo):
         return value if isinstance(value, str) else str(value)
     return render_java(value, type_info)
+
+
+def _python_text(value: Any, type_info: TypeInformation) -> str:
+    is_float32 = isinstance(type_info, BasicTypeInfo) and type_info.basic_type is BasicType.FLOAT
+    return str(shortest_float32(value)) if is_float32 and value is not None else str(value)
 
 
 def render_java(value: Any, type_info: TypeInformation | None) -> str:

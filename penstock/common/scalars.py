@@ -139,7 +139,7 @@ def as_timestamp(value: Any) -> datetime.datetime:
         raise Misfit(value, "SQL_TIMESTAMP", "pass a datetime.datetime")
     if value.tzinfo is not None:
         value = value.astimezone(datetime.timezone.utc)
-    return datetime.datetime(*value.timetuple()[:6], value.microsecond)
+    return datetime.datetime.combine(as_date(value), as_time(value.time()))
 
 
 def as_instant(value: Any) -> Instant:

@@ -209,8 +209,8 @@ def sort_maps(shape: Shape) -> Order | None:
         orders = [sort_maps(part) for part in shape.parts]
         if not any(orders):
             return None
-        lead = 1 if isinstance(shape, Row_) else 0
-        return partial(_sort_fields, orders=[None] * lead + orders)
+        lead: list[Order | None] = [None] if isinstance(shape, Row_) else []  # the row kind
+        return partial(_sort_fields, orders=lead + orders)
     return None
 
 

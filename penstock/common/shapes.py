@@ -226,7 +226,7 @@ class Mapping_(Composite):
         # Keys that do not survive as msgpack map keys, such as rows, travel as pairs.
         self.pairs = key.conv("e") is not None
         wire = (key.wire_type, value.wire_type)
-        self.wire_type = list[tuple[wire]] if self.pairs else dict[wire]  # type: ignore[valid-type]
+        self.wire_type = list[tuple[wire]] if self.pairs else dict[wire]  # type: ignore[valid-type,misc]
 
     def bind(self, scope: dict[str, Any]) -> None:
         self._key = self._helpers(self.key, scope)
@@ -345,7 +345,9 @@ class Tuple_(Fields):
 
     def present(self) -> Callable[[Any], Any] | None:
         each = self._presenters()
-        return each and (lambda value: tuple(show(v) for show, v in zip(each, value, strict=True)))
+        if each is None:
+            return None
+        return lambda value: tuple(show(v) for show, v in zip(each, value, strict=True))
 
 
 class Row_(Fields):

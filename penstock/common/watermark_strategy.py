@@ -126,7 +126,7 @@ class WatermarkStrategy:
     ) -> WatermarkStrategy:
         """Take timestamps from the elements, by an assigner or a function `(value, timestamp) -> ms`."""
         if hasattr(timestamp_assigner, "extract_timestamp"):
-            return replace(self, timestamp_assigner=timestamp_assigner)
+            return replace(self, timestamp_assigner=timestamp_assigner)  # type: ignore[arg-type]
         if callable(timestamp_assigner):
             return replace(self, timestamp_assigner=_FunctionAssigner(timestamp_assigner))
         raise ValidationError(

@@ -8,7 +8,6 @@ as the sum of its subtasks, and a re-run epoch starts counting where the last co
 from __future__ import annotations
 
 import time
-from abc import ABC
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -21,7 +20,7 @@ Snapshot = dict[str, Any]
 M = TypeVar("M", bound="Metric")
 
 
-class Metric(ABC):
+class Metric:
     """Base of all metrics."""
 
     kind = "metric"
@@ -162,7 +161,7 @@ class MetricGroup:
         self._groups: dict[str, MetricGroup] = {}
 
     def add_group(self, name: str, extra: str | None = None) -> MetricGroup:
-        """The group `name` below this one; with `extra` the group `name.extra`, where `name` is a variable."""
+        """The group `name` below this one; with `extra` `name.extra`, and `name` is a variable."""
         group = self._subgroup(name, {})
         return group if extra is None else group._subgroup(extra, {f"<{name}>": extra})
 

@@ -1,0 +1,135 @@
+"""The options that are known here, and names for those that the layers read.
+
+The table itself, `options.txt`, has Flink's keys with type, default, values and older spellings. Options of
+its section `jvm` tune Flink's own processes: programs may set them, and nothing happens.
+
+>>> option("parallelism.default").default
+1
+"""
+
+from __future__ import annotations
+
+import functools
+from importlib import resources
+
+from penstock.common.config_options import ConfigOption
+from penstock.common.errors import ValidationError
+
+__all__ = [
+    "CheckpointingOptions",
+    "EpochOptions",
+    "ExecutionOptions",
+    "PipelineOptions",
+    "StateOptions",
+    "has_effect",
+    "is_known",
+    "known_keys",
+    "known_prefixes",
+    "option",
+]
+
+# Keys that a program makes up itself: everything below these belongs to it.
+_OPEN_PREFIXES = ("metrics.reporter.", "pipeline.global-job-parameters.", "python.job-options.")
+
+
+@functools.lru_cache(maxsize=1)
+def _table() -> dict[str, tuple[str, ConfigOption]]:
+    """Key to (section, option), read once."""
+    table, section = {}, ""
+    text = resources.files("penstock.common").joinpath("options.txt").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        if line.startswith("["):
+            section = line.strip("[]")
+        elif line and not line.startswith("#"):
+            parsed = _parse(line)
+            table[parsed.key] = (section, parsed)
+    return table
+
+
+def _parse(line: str) -> ConfigOption:
+    cells = [cell.strip() for cell in line.split("|")]
+    cells += ["-"] * (5 - len(cells))
+    key, kind, default, values, older = (None if cell == "-" else cell for cell in cells)
+    assert key is not None and kind is not None, line
+    return ConfigOption(key, kind, default, (values or "").split(",") if values else (), _split(older))
+
+
+def _split(text: str | None) -> list[str]:
+    return text.split(",") if text else []
+
+
+def option(key: str) -> ConfigOption:
+    """The known option with this key."""
+    try:
+        return _table()[key][1]
+    except KeyError:
+        raise ValidationError(f"no option with the key '{key}' is known") from None
+
+
+def known_keys() -> list[str]:
+    """All keys of the table, older spellings too."""
+    return [key for _, known in _table().values() for key in (known.key, *known.fallback_keys)]
+
+
+@functools.lru_cache(maxsize=1)
+def known_prefixes() -> tuple[str, ...]:
+    """First parts of keys, such as `execution.`: a key that begins so is meant for us."""
+    return tuple(sorted({key.split(".")[0] + "." for key in known_keys()}))
+
+
+@functools.lru_cache(maxsize=1)
+def _known_set() -> frozenset[str]:
+    return frozenset(known_keys())
+
+
+def is_known(key: str) -> bool:
+    return key in _known_set() or key.startswith(_OPEN_PREFIXES)
+
+
+def has_effect(key: str) -> bool:
+    """Whether setting the key can change anything here."""
+    return key in _table() and _table()[key][0] != "jvm"
+
+
+class ExecutionOptions:
+    RUNTIME_MODE = option("execution.runtime-mode")
+    BUFFER_TIMEOUT = option("execution.buffer-timeout.interval")
+    PARALLELISM = option("parallelism.default")
+    RESTART_STRATEGY = option("restart-strategy.type")
+
+
+class EpochOptions:
+    """How large an epoch is: ours, Flink has no such thing."""
+
+    TARGET = option("execution.epoch.target")
+    MAX_RECORDS = option("execution.epoch.max-records")
+
+
+class PipelineOptions:
+    NAME = option("pipeline.name")
+    MAX_PARALLELISM = option("pipeline.max-parallelism")
+    AUTO_WATERMARK_INTERVAL = option("pipeline.auto-watermark-interval")
+    AUTO_GENERATE_UIDS = option("pipeline.auto-generate-uids")
+    OBJECT_REUSE = option("pipeline.object-reuse")
+    OPERATOR_CHAINING = option("pipeline.operator-chaining.enabled")
+    GLOBAL_JOB_PARAMETERS = option("pipeline.global-job-parameters")
+
+
+class CheckpointingOptions:
+    INTERVAL = option("execution.checkpointing.interval")
+    MODE = option("execution.checkpointing.mode")
+    DIRECTORY = option("execution.checkpointing.dir")
+    SAVEPOINT_DIRECTORY = option("execution.checkpointing.savepoint-dir")
+    TIMEOUT = option("execution.checkpointing.timeout")
+    MIN_PAUSE = option("execution.checkpointing.min-pause")
+    NUM_RETAINED = option("execution.checkpointing.num-retained")
+    INCREMENTAL = option("execution.checkpointing.incremental")
+    TOLERABLE_FAILURES = option("execution.checkpointing.tolerable-failed-checkpoints")
+    EXTERNALIZED_RETENTION = option("execution.checkpointing.externalized-checkpoint-retention")
+
+
+class StateOptions:
+    BACKEND = option("state.backend.type")
+    RECOVERY_PATH = option("execution.state-recovery.path")
+    CLAIM_MODE = option("execution.state-recovery.claim-mode")
+    IGNORE_UNCLAIMED = option("execution.state-recovery.ignore-unclaimed-state")

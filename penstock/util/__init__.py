@@ -1,0 +1,1 @@
+"""Odds and ends that PyFlink programs import from `pyflink.util`."""
