@@ -26,7 +26,7 @@ class RestartStrategyConfiguration:
 
     def apply_to(self, configuration: Configuration) -> None:
         """Make it the strategy of this configuration, in place of whatever was set before."""
-        for key in configuration.keys():
+        for key in configuration:
             if key == "restart-strategy" or key.startswith("restart-strategy."):
                 configuration.remove_config(key)
         configuration.add_all(Configuration.from_dict(self.entries()))

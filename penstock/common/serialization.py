@@ -134,7 +134,7 @@ class Encoder(ABC):
 
 
 class SimpleStringEncoder(Encoder):
-    """Lines of text. The sink may set `type_info` to the type of its records, so that they read as in Flink."""
+    """Lines of text. The sink may set `type_info` to its records' type, so that they read as in Flink."""
 
     def __init__(self, charset_name: str = "UTF-8", type_info: TypeInformation | None = None) -> None:
         self.charset_name = _known_charset(charset_name)
