@@ -55,13 +55,15 @@ class OperatorSubtaskState:
 
     `operator_state` is the encoded list/union/broadcast state, `function_state` what the user's function
     object carries from epoch to epoch, `runtime_state` what penstock's operator itself keeps (current
-    watermark, reader positions, sink writer state). Small ones travel inline.
+    watermark, reader positions, sink writer state). Small ones travel inline. `ended`: its input has ended and
+    it will never run again.
     """
 
     keyed: KeyedStateHandle | None = None
     operator_state: bytes | FileRef | None = None
     function_state: bytes | FileRef | None = None
     runtime_state: bytes | FileRef | None = None
+    ended: bool = False
 
     @property
     def files(self) -> tuple[FileRef, ...]:

@@ -1,0 +1,1 @@
+"""The command `penstock`: run programs, talk SQL. Thin: it only calls what a program could call itself."""

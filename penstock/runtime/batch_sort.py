@@ -52,7 +52,7 @@ class KeySortedBuffer:
 
     def _spill(self) -> None:
         self._run.sort(key=_order)
-        file = tempfile.TemporaryFile(prefix="penstock-sort-")
+        file = tempfile.TemporaryFile(prefix="penstock-sort-")  # noqa: SIM115 (read back in batches())
         for start in range(0, len(self._run), _READ_ELEMENTS):
             pickle.dump(self._run[start : start + _READ_ELEMENTS], file, protocol=5)
         self._spilled.append(file)

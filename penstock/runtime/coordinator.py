@@ -194,9 +194,7 @@ class Coordinator:
                 slowest[group] = min(slowest.get(group, watermark), watermark)
         return slowest
 
-    def _run_epoch(
-        self, epoch: EpochId, now_ms: int, sources: dict[tuple[int, int], SourcePlan]
-    ) -> None:
+    def _run_epoch(self, epoch: EpochId, now_ms: int, sources: dict[tuple[int, int], SourcePlan]) -> None:
         started = time.perf_counter()
         plans = self._level_plans(epoch, now_ms, sources)
         reports = self._runner.run(plans)  # the one Spark job of this epoch

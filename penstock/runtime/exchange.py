@@ -143,9 +143,7 @@ class _Lane:
         if timestamps is not None and self.timestamps is None:
             self.timestamps = [MIN_WATERMARK] * len(self.values)
         if self.timestamps is not None:
-            self.timestamps.extend(
-                timestamps if timestamps is not None else [MIN_WATERMARK] * len(values)
-            )
+            self.timestamps.extend(timestamps if timestamps is not None else [MIN_WATERMARK] * len(values))
         self.values.extend(values)
 
     def reset(self) -> None:

@@ -22,6 +22,8 @@ from penstock.state.backend import KeyedStateRestore
 SNAPSHOT_MIN_BYTES = 8 * 1024 * 1024
 SNAPSHOT_MAX_DELTAS = 64
 
+NO_EPOCH = EpochId(0)
+
 
 @dataclass(frozen=True)
 class SplitState:
@@ -38,14 +40,17 @@ class NodeProgress:
     """Committed state per subtask; of another parallelism than the operator's only right after a restore."""
 
     states: tuple[OperatorSubtaskState, ...] = ()
-    ended: tuple[bool, ...] = ()
+
+    @property
+    def ended(self) -> bool:
+        return bool(self.states) and all(state.ended for state in self.states)
 
 
 @dataclass(frozen=True)
 class JobProgress:
     """The job after `epoch`."""
 
-    epoch: EpochId = EpochId(0)
+    epoch: EpochId = NO_EPOCH
     nodes: Mapping[int, NodeProgress] = field(default_factory=dict)
     splits: Mapping[int, Mapping[str, SplitState]] = field(default_factory=dict)
     tokens: Mapping[tuple[int, int], str] = field(default_factory=dict)
@@ -54,7 +59,6 @@ class JobProgress:
         """The job after one more epoch, from what its tasks reported."""
         node_ids = {node.uid: node.id for node in job.graph.nodes}
         states: dict[int, dict[int, OperatorSubtaskState]] = {}
-        ended: dict[int, dict[int, bool]] = {}
         splits = {node_id: dict(known) for node_id, known in self.splits.items()}
         tokens = {}
         for report in reports:
@@ -62,24 +66,20 @@ class JobProgress:
             for node in report.nodes:
                 node_id = node_ids[node.uid]
                 states.setdefault(node_id, {})[report.subtask] = node.state
-                ended.setdefault(node_id, {})[report.subtask] = node.ended
                 for done in node.splits:
                     known = splits[node_id][done.split_id]
                     splits[node_id][done.split_id] = replace(
                         known, position=done.position, finished=done.finished
                     )
         nodes = {
-            node_id: NodeProgress(
-                tuple(by_subtask[i] for i in sorted(by_subtask)),
-                tuple(ended[node_id][i] for i in sorted(by_subtask)),
-            )
+            node_id: NodeProgress(tuple(by_subtask[i] for i in sorted(by_subtask)))
             for node_id, by_subtask in states.items()
         }
         return JobProgress(epoch, nodes, splits, tokens)
 
     @property
     def ended(self) -> bool:
-        return bool(self.nodes) and all(all(node.ended) for node in self.nodes.values())
+        return bool(self.nodes) and all(node.ended for node in self.nodes.values())
 
     def subtask_plan(
         self, job: JobDefinition, stage_id: int, subtask: int, sources: Mapping[tuple[int, int], SourcePlan]
@@ -90,7 +90,8 @@ class JobProgress:
             for node_id in stage.nodes
         }
         ended = all(
-            len(self._node(n).ended) == stage.parallelism and self._node(n).ended[subtask] for n in stage.nodes
+            len(self._node(n).states) == stage.parallelism and self._node(n).states[subtask].ended
+            for n in stage.nodes
         )
         return SubtaskPlan(self.tokens.get((stage_id, subtask)), nodes, ended)
 
@@ -117,9 +118,7 @@ class JobProgress:
             if s.keyed is not None and s.keyed.first_key_group <= last and s.keyed.last_key_group >= first
         )
         exact = (
-            len(handles) == 1
-            and handles[0].first_key_group == first
-            and handles[0].last_key_group == last
+            len(handles) == 1 and handles[0].first_key_group == first and handles[0].last_key_group == last
         )
         grown = False
         if exact:

@@ -54,7 +54,7 @@ def restore_progress(
                 f"{node.max_parallelism}",
                 do=f"call set_max_parallelism({operator.max_parallelism})",
             )
-        nodes[node.id] = NodeProgress(operator.subtasks, ())
+        nodes[node.id] = NodeProgress(operator.subtasks)
     splits = {
         by_uid[uid].id: {
             split_id: SplitState(split, subtask, position, finished)

@@ -34,9 +34,7 @@ class RunningJob:
         self._started = time.time()
         self._ended: float | None = None
         self._done = threading.Event()
-        self._thread = threading.Thread(
-            target=self._run, name=f"penstock-{self.job_id[:8]}", daemon=True
-        )
+        self._thread = threading.Thread(target=self._run, name=f"penstock-{self.job_id[:8]}", daemon=True)
 
     def start(self) -> RunningJob:
         self._status = JobStatus.RUNNING

@@ -178,23 +178,17 @@ class StageInstance:
                 )
             if not warm:
                 self._restore_operator_state(node, plan)
-            if not self._opened and not self._was_ended(plan):
+            if not self._opened and not _was_ended(plan):
                 node.operator.open()
             if not warm:
                 self._restore_node(node, plan)
         self._opened = True
         return snapshots
 
-    def _was_ended(self, plan: NodePlan) -> bool:
-        states = [self._load(s.runtime_state) for s in plan.states]
-        return bool(states) and all(s is not None and s["status"].ended for s in states)
-
     def _restore_operator_state(self, node: NodeRuntime, plan: NodePlan) -> None:
         context = node.operator.context
         raw = [self._bytes(state) for state in plan.operator_states]
-        context.operator_state.restore(
-            [r for r in raw if r is not None], self.subtask, context.parallelism
-        )
+        context.operator_state.restore([r for r in raw if r is not None], self.subtask, context.parallelism)
 
     def _restore_node(self, node: NodeRuntime, plan: NodePlan) -> None:
         states = [s for s in (self._load(s.runtime_state) for s in plan.states) if s is not None]
@@ -257,9 +251,7 @@ class StageInstance:
             first = transformation.requires_broadcast_first
         return edge.target, edge.input_index != first, edge.input_index, edge_id
 
-    def _read_sources(
-        self, mine: SubtaskPlan, progress: dict[int, list[SplitProgress]]
-    ) -> Iterator[None]:
+    def _read_sources(self, mine: SubtaskPlan, progress: dict[int, list[SplitProgress]]) -> Iterator[None]:
         for node_id, node in self.nodes.items():
             operator, plan = node.operator, mine.nodes[node_id].source
             if plan is None or node.ended or not isinstance(operator, SourceOperator):
@@ -267,10 +259,10 @@ class StageInstance:
             done = progress.setdefault(node_id, [])
             operator.assign(plan.assigned)
             for read in plan.reads:
-                state = (read.position, 0, False)
-                for state in operator.read(read.split, read.position, read.limit):
+                position, count, finished = read.position, 0, False
+                for position, count, finished in operator.read(read.split, read.position, read.limit):  # noqa: B007
                     yield
-                done.append(SplitProgress(read.split.split_id, state[0], state[2], state[1]))
+                done.append(SplitProgress(read.split.split_id, position, finished, count))
             if plan.last and sum(p.finished for p in done) == len(plan.assigned):
                 node.end()
                 yield
@@ -333,6 +325,7 @@ class StageInstance:
             operator_state=self._inline(context.operator_state.snapshot()),
             function_state=None if function is None else self._inline(pickle.dumps(function, protocol=5)),
             runtime_state=self._inline(pickle.dumps(runtime, protocol=5)),
+            ended=node.ended,
         )
 
     def _keyed_handle(
@@ -349,9 +342,7 @@ class StageInstance:
         elif restore.handles:
             base = restore.handles[0]
         else:
-            base = KeyedStateHandle(
-                restore.epoch, restore.first_key_group, restore.last_key_group, None, ()
-            )
+            base = KeyedStateHandle(restore.epoch, restore.first_key_group, restore.last_key_group, None, ())
         return base.with_delta(plan.epoch, delta)
 
     def _inline(self, data: bytes | None) -> bytes | FileRef | None:
@@ -388,6 +379,10 @@ class StageInstance:
                 node.operator.close()
             if node.operator.context.keyed_state is not None:
                 node.operator.context.keyed_state.close()
+
+
+def _was_ended(plan: NodePlan) -> bool:
+    return bool(plan.states) and all(state.ended for state in plan.states)
 
 
 def repeat_end(

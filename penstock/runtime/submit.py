@@ -1,6 +1,6 @@
 """From a program's transformations to a running job: the last step of `execute()`.
 
-    transformations ─▶ stream graph ─▶ stages ─▶ job definition (broadcast) ─▶ coordinator thread
+transformations ─▶ stream graph ─▶ stages ─▶ job definition (broadcast) ─▶ coordinator thread
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from penstock.graph.transformations import (
 from penstock.operators.base import Operator
 from penstock.operators.sink import SinkOperator
 from penstock.operators.source import SourceOperator
-from penstock.runtime.coordinator import Coordinator, CoordinatorSettings, publish_commits
+from penstock.runtime.coordinator import Coordinator, CoordinatorSettings, EpochRunner, publish_commits
 from penstock.runtime.pacing import Pacing
 from penstock.runtime.plan import JobDefinition
 from penstock.runtime.progress import JobProgress
@@ -55,9 +55,18 @@ from penstock.runtime.spark.session import get_spark
 
 
 def submit_job(
-    sinks: Sequence[Transformation], configuration: Configuration, job_name: str
+    sinks: Sequence[Transformation],
+    configuration: Configuration,
+    job_name: str,
+    make_runner: Callable[[JobDefinition], EpochRunner] | None = None,
 ) -> RunningJob:
     """Builds the job, starts its epoch loop on a thread of its own and returns at once.
+
+    Args:
+        sinks: The ends of the program.
+        configuration: Everything that was set.
+        job_name: For people.
+        make_runner: What runs the tasks; on Spark unless a test says otherwise.
 
     Raises:
         ValidationError: The program cannot run; nothing was started.
@@ -77,7 +86,7 @@ def submit_job(
     fixed = configuration.contains(EpochOptions.MAX_RECORDS)
     coordinator = Coordinator(
         job,
-        EpochJobs(get_spark(_spark_options(configuration)).sparkContext, job),
+        make_runner(job) if make_runner else _on_spark(job, configuration),
         sources,
         committers,
         storage,
@@ -94,7 +103,9 @@ def submit_job(
         ),
         progress,
     )
-    return RunningJob(job_name, coordinator, _savepoint_writer(coordinator, configuration), place.clean_up).start()
+    return RunningJob(
+        job_name, coordinator, _savepoint_writer(coordinator, configuration), place.clean_up
+    ).start()
 
 
 def execution_plan_json(sinks: Sequence[Transformation], configuration: Configuration) -> str:
@@ -159,9 +170,7 @@ class _Place:
             shutil.rmtree(self.temporary, ignore_errors=True)
 
 
-def _define(
-    graph: StreamGraph, configuration: Configuration, job_name: str, place: _Place
-) -> JobDefinition:
+def _define(graph: StreamGraph, configuration: Configuration, job_name: str, place: _Place) -> JobDefinition:
     operators = {node.id: _pickle_operator(graph, node) for node in graph.nodes}
     settings = {key: str(value) for key, value in configuration.to_dict().items()}
     settings[ExecutionOptions.RUNTIME_MODE.key] = "BATCH" if graph.settings.batch_mode else "STREAMING"
@@ -247,13 +256,15 @@ def _restored(
     return progress, {uid: source.enumerator for uid, source in metadata.sources.items()}
 
 
+def _on_spark(job: JobDefinition, configuration: Configuration) -> EpochRunner:
+    return EpochJobs(get_spark(_spark_options(configuration)).sparkContext, job)
+
+
 def _spark_options(configuration: Configuration) -> dict[str, str]:
     return {k: str(v) for k, v in configuration.to_dict().items() if k.startswith("spark.")}
 
 
-def _savepoint_writer(
-    coordinator: Coordinator, configuration: Configuration
-) -> Callable[[str], str]:
+def _savepoint_writer(coordinator: Coordinator, configuration: Configuration) -> Callable[[str], str]:
     def write(directory: str) -> str:
         target = directory or configuration.get(CheckpointingOptions.SAVEPOINT_DIRECTORY)
         if not target:

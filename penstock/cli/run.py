@@ -1,0 +1,44 @@
+"""Runs a user's program as `python program.py` would, with `pyflink` standing for penstock."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+from collections.abc import Sequence
+
+from penstock.common.errors import ValidationError
+from penstock.runtime.compat import install_pyflink_alias
+
+
+def run_program(program: str, arguments: Sequence[str], settings: Sequence[str] = ()) -> None:
+    """Runs the file under the name `__main__`.
+
+    Args:
+        program: Path of a Python file.
+        arguments: What it finds in `sys.argv[1:]`.
+        settings: `key=value` pairs that every environment of the program starts from.
+
+    Raises:
+        ValidationError: There is no such file, or a setting is not of the form key=value.
+    """
+    if not os.path.isfile(program):
+        raise ValidationError(
+            f"there is no program '{program}'",
+            where=f"looked in {os.getcwd()}",
+            do="give the path of a Python file",
+        )
+    os.environ["PENSTOCK_CONF"] = "\n".join(_checked(settings))
+    install_pyflink_alias()
+    folder = os.path.dirname(os.path.abspath(program))
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    sys.argv = [program, *arguments]
+    runpy.run_path(program, run_name="__main__")
+
+
+def _checked(settings: Sequence[str]) -> Sequence[str]:
+    for setting in settings:
+        if "=" not in setting:
+            raise ValidationError(f"'{setting}' is not of the form key=value", do="write -D key=value")
+    return settings

@@ -1,0 +1,68 @@
+"""Runs the tasks of an epoch in this process, for tests: the same stages, parcels and reports, no Spark.
+
+Rows are pickled between levels as Spark would, so what cannot travel is found here too. `interfere` lets a
+test fail tasks, lose worker processes (`forget`) or run a task twice, at points of its choosing.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import cloudpickle
+
+from penstock.common.errors import InvariantError
+from penstock.runtime import worker
+from penstock.runtime.plan import JobDefinition, LevelPlan, SubtaskReport
+from penstock.runtime.worker import WorkerState, run_level
+
+Interference = Callable[[LevelPlan, int], None]
+
+
+class InProcessEpochs:
+    """An `EpochRunner` without Spark; tasks run one after the other."""
+
+    def __init__(self, job: JobDefinition, interfere: Interference | None = None) -> None:
+        self._job = job
+        self._interfere = interfere
+        self._definition = pickle.dumps(([], cloudpickle.dumps(job)))
+
+    def run(self, plans: Sequence[LevelPlan]) -> list[SubtaskReport]:
+        rows: list[tuple[int, Any]] = []
+        for plan in plans:
+            rows = self._run_level(plan, rows, len(plans))
+        reports = [item for _, item in rows]
+        for report in reports:
+            if report.error is not None:
+                raise report.error
+        expected = sum(self._job.stages.partitions(level) for level in range(len(plans)))
+        if len(reports) != expected:
+            raise InvariantError(f"{len(reports)} of {expected} subtasks reported")
+        return reports
+
+    def _run_level(self, plan: LevelPlan, rows: list[Any], levels: int) -> list[Any]:
+        last = plan.level + 1 == levels
+        following = None if last else self._job.stages.partitions(plan.level + 1)
+        produced: list[Any] = []
+        for partition in range(self._job.stages.partitions(plan.level)):
+            if self._interfere is not None:
+                self._interfere(plan, partition)
+            mine = [row for row in rows if row[0] == partition]
+            body = run_level(
+                self._job.job_id, lambda: self._definition, pickle.loads(pickle.dumps(plan)), following,
+                partition, mine,
+            )  # fmt: skip
+            produced.extend(pickle.loads(pickle.dumps(list(body))))
+        return produced
+
+    def cancel(self) -> None:
+        """A running epoch cannot be interrupted here; the loop stops after it."""
+
+    def close(self) -> None:
+        worker.WORKER.close_job(self._job.job_id)
+
+
+def forget() -> None:
+    """As if the worker process had been killed: nothing is closed, everything in memory is lost."""
+    worker.WORKER = WorkerState()

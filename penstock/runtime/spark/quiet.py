@@ -1,0 +1,68 @@
+"""Keeps the noise of a starting JVM off the user's terminal, and nothing else.
+
+log4j is silenced by configuration, but the JVM itself and Spark's launcher write a few lines to stderr before
+any configuration is read. A JVM inherits its stderr when it is started, and Python workers write through it
+too: a user's `print` inside a function has to come out. So the JVM gets a pipe, and a thread passes on every
+line but the known ones.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+
+_NOISE = (
+    b"WARNING: Using incubator modules",
+    b"Using Spark's default log4j profile",
+    b"Setting default log level to",
+    b"To adjust logging level use",
+    b"Setting Spark log level to",
+    b"NOTE: Picked up JDK_JAVA_OPTIONS",
+)
+
+_LOG4J = """\
+status = off
+appender.none.type = Null
+appender.none.name = none
+rootLogger.level = off
+rootLogger.appenderRef.none.ref = none
+"""
+
+
+def log4j_configuration() -> str:
+    """Path of a log4j2 file that logs nothing. An appender has to be there, or Spark loads its defaults."""
+    path = pathlib.Path(tempfile.gettempdir()) / f"penstock-log4j2-{os.getuid()}.properties"
+    if not path.exists() or path.read_text() != _LOG4J:
+        partial = path.with_suffix(f".{os.getpid()}")
+        partial.write_text(_LOG4J)
+        partial.rename(path)
+    return str(path)
+
+
+@contextlib.contextmanager
+def filtered_stderr() -> Iterator[None]:
+    """Processes started inside write to a filter in front of our stderr."""
+    sys.stderr.flush()
+    read_end, write_end = os.pipe()
+    original = os.dup(2)
+    threading.Thread(target=_pass_on, args=(read_end, os.dup(original)), daemon=True).start()
+    os.dup2(write_end, 2)
+    os.close(write_end)
+    try:
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(original, 2)
+        os.close(original)
+
+
+def _pass_on(read_end: int, target: int) -> None:
+    with os.fdopen(read_end, "rb") as lines:
+        for line in lines:
+            if not line.startswith(_NOISE):
+                os.write(target, line)
