@@ -185,7 +185,9 @@ class _Builder:
     def _add_node(self, t: Transformation, upstream: list[list[_Upstream]]) -> StreamNode:
         settings = self._graph.settings
         parallelism = t.parallelism or settings.parallelism
-        max_parallelism = t.max_parallelism or settings.max_parallelism or default_max_parallelism(parallelism)
+        max_parallelism = (
+            t.max_parallelism or settings.max_parallelism or default_max_parallelism(parallelism)
+        )
         if parallelism > max_parallelism:
             raise ValidationError(
                 f"the parallelism {parallelism} of '{t.name}' is above its max parallelism {max_parallelism}",
@@ -193,9 +195,7 @@ class _Builder:
                 do="raise set_max_parallelism(...) or lower set_parallelism(...)",
             )
         uid = t.uid or t.uid_hash or _generated_uid(len(self._graph.nodes), t, upstream)
-        node = StreamNode(
-            len(self._graph.nodes), OperatorUid(uid), t.name, t, parallelism, max_parallelism
-        )
+        node = StreamNode(len(self._graph.nodes), OperatorUid(uid), t.name, t, parallelism, max_parallelism)
         if uid in self._uids:
             raise ValidationError(
                 f"the uid '{uid}' is used by two operators: '{self._uids[uid].name}' and '{t.name}'",
@@ -232,7 +232,7 @@ class _Builder:
 def _generated_uid(position: int, t: Transformation, upstream: list[list[_Upstream]]) -> str:
     """The same program gets the same uids: position, name and inputs decide, nothing random."""
     parts = [str(position), t.name, *(u.node.uid for group in upstream for u in group)]
-    return xxhash.xxh3_128_hexdigest("\x00".join(parts))
+    return xxhash.xxh3_128_hexdigest("\x00".join(parts).encode())
 
 
 def may_chain(graph: StreamGraph, edge: StreamEdge) -> bool:

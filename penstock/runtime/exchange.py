@@ -56,7 +56,7 @@ class Parcel(NamedTuple):
     channel: int
     sequence: int
     start: ChannelStatus | None
-    count: int
+    size: int
     values: bytes
     timestamps: bytes | None
     marks: tuple[Mark, ...]
@@ -170,7 +170,7 @@ class IncomingChannel:
     def items(self) -> Iterator[tuple[list[Any], Timestamps] | Mark]:
         """Batches and marks, in the order in which they were sent."""
         for parcel in self.parcels:
-            values = self.codec.decode_batch(parcel.values) if parcel.count else []
+            values = self.codec.decode_batch(parcel.values) if parcel.size else []
             clock: list[int] | None = None
             if parcel.timestamps is not None:
                 raw = array.array("q")

@@ -410,7 +410,7 @@ def address(job: JobDefinition, edge_id: int, target: int, parcel: Parcel) -> Ou
 
 def _metrics(operator: Operator) -> dict[str, Any]:
     """Metrics and accumulators, which count over the whole job, whichever processes it ran in."""
-    accumulators = getattr(operator, "accumulators", dict)()
+    accumulators: dict[str, Any] = getattr(operator, "accumulators", dict)()
     return {"metrics": operator.context.metrics.snapshot(), "accumulators": dict(accumulators)}
 
 

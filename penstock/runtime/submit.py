@@ -196,11 +196,11 @@ def _for_tasks(graph: StreamGraph) -> StreamGraph:
 
 def _stripped(transformation: Transformation) -> Transformation:
     if isinstance(transformation, SourceTransformation):
-        return replace(transformation, inputs=(), source=None, watermark_strategy=None)
+        return replace(transformation, inputs=(), source=None, watermark_strategy=None)  # type: ignore[arg-type]
     if isinstance(transformation, SinkTransformation):
-        return replace(transformation, inputs=(), sink=None)
+        return replace(transformation, inputs=(), sink=None)  # type: ignore[arg-type]
     if isinstance(transformation, OperatorTransformation):
-        return replace(transformation, inputs=(), operator_factory=None)
+        return replace(transformation, inputs=(), operator_factory=None)  # type: ignore[arg-type]
     return replace(transformation, inputs=())
 
 
