@@ -40,6 +40,7 @@ class SinkWriter(ABC):
 
     def on_watermark(self, watermark: int) -> None:
         """The event time has come to `watermark`."""
+        return None
 
     @abstractmethod
     def prepare_commit(self, end_of_input: bool) -> Sequence[Any]:
@@ -51,6 +52,7 @@ class SinkWriter(ABC):
 
     def abort(self) -> None:
         """The epoch failed in this task: remove temporary things if that is easy."""
+        return None
 
 
 class Committer(ABC):
@@ -62,6 +64,7 @@ class Committer(ABC):
 
     def close(self) -> None:
         """The job is over."""
+        return None
 
 
 class Sink(ABC):

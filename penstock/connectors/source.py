@@ -113,6 +113,7 @@ class SplitEnumerator(ABC):
 
     def on_committed(self, positions: Mapping[str, Any]) -> None:
         """The positions are durable now (e.g. commit them to Kafka)."""
+        return None
 
     def snapshot(self) -> Any:
         """Picklable state of the enumerator itself, such as the splits it has already reported."""
@@ -120,6 +121,7 @@ class SplitEnumerator(ABC):
 
     def close(self) -> None:
         """The job is over."""
+        return None
 
 
 class SourceReader(ABC):
@@ -127,6 +129,7 @@ class SourceReader(ABC):
 
     def open(self, context: ReaderContext) -> None:
         """Called before the first read in this process."""
+        return None
 
     @abstractmethod
     def read(self, split: SourceSplit, position: Any, limit: ReadLimit) -> Iterator[SourceBatch]:
@@ -139,6 +142,7 @@ class SourceReader(ABC):
 
     def close(self) -> None:
         """The process or the job ends; may never come."""
+        return None
 
 
 class Source(ABC):

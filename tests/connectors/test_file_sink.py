@@ -19,7 +19,7 @@ from penstock.connectors.file.options import (
     _to_strftime,
 )
 from penstock.connectors.file.sink import FileSink
-from penstock.connectors.serialization import BulkWriter, BulkWriterFactory, Encoder
+from penstock.common.serialization import BulkWriter, BulkWriterFactory, Encoder
 
 NEVER = DefaultRollingPolicy(1 << 40, 1 << 40, 1 << 40)
 
@@ -208,8 +208,11 @@ class CountingFactory(BulkWriterFactory):
         class Writer(BulkWriter):
             count = 0
 
-            def add_batch(self, values):
-                self.count += len(values)
+            def add_element(self, element):
+                self.count += 1
+
+            def flush(self):
+                pass
 
             def finish(self):
                 stream.write(b"%d\n" % self.count)
@@ -251,15 +254,15 @@ def test_every_record_is_published_exactly_once_whatever_crashes(tmp_path_factor
         strategy = FileCompactStrategy.builder().enable_compaction_on_checkpoint(2).build()
         compaction = {"strategy": strategy, "compactor": FileCompactor.concat_file_compactor()}
     loop = SinkLoop(text_sink(folder, policy, **compaction), parallelism=2)
-    expected, number = [], 0
-    for per_subtask, failures, last, recover_again in [*run, ([[], []], [], None, True)]:
-        number += 1
+    expected = []
+    epochs = [*run, ([[], []], [], None, True)]
+    for number, (per_subtask, failures, last, recover_again) in enumerate(epochs):
         values = [[f"{number}.{s}.{i}{v}" for i, v in enumerate(part)] for s, part in enumerate(per_subtask)]
         expected += [v for part in values for v in part]
         for failure in failures:
             loop.run_epoch(values, crash=failure)
             loop.recover()
-        end = number == len(run) + 1
+        end = number == len(run)
         loop.run_epoch(values, end_of_input=end, crash=last)
         loop.now_ms += 15
         if last or recover_again:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from penstock.common.errors import ValidationError
+from penstock.common.serialization import BulkWriterFactory, Encoder
 from penstock.connectors.file.committer import FileCommitter
 from penstock.connectors.file.options import (
     BucketAssigner,
@@ -25,7 +26,6 @@ from penstock.connectors.file.options import (
     RollingPolicy,
 )
 from penstock.connectors.file.writer import FileWriter
-from penstock.connectors.serialization import BulkWriterFactory, Encoder
 from penstock.connectors.sink import Sink, WriterContext
 
 __all__ = ["FileSink"]

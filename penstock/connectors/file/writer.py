@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from penstock.common.errors import CheckpointError
 from penstock.common.ids import MIN_WATERMARK
+from penstock.common.serialization import BulkWriter
+from penstock.connectors.file.encoders import batch_encoder, bulk_adder
 from penstock.connectors.file.filesystem import FileSystem
 from penstock.connectors.file.options import BasePathBucketAssigner as BasePath
 from penstock.connectors.file.options import BucketContext, DateTimeBucketAssigner, FileCompactStrategy
@@ -24,7 +26,6 @@ from penstock.connectors.sink import SinkWriter, WriterContext
 
 if TYPE_CHECKING:
     from penstock.connectors.file.sink import FileSink
-    from penstock.connectors.serialization import BulkWriter
 
 __all__ = ["FileWriter"]
 
@@ -34,28 +35,26 @@ class _OpenChunk:
 
     def __init__(self, filesystem: FileSystem, path: str, sink: FileSink, type_info: Any) -> None:
         self.path = path
-        self.size = 0
         self._filesystem = filesystem
         self._stream: BinaryIO = filesystem.open_output(path)
-        self._encoder = sink.encoder
-        self._bulk: BulkWriter | None = sink.bulk_factory.create(self._stream) if sink.bulk_factory else None
-        self._type_info = type_info
+        self._bulk: BulkWriter | None = None
+        if sink.bulk_factory is not None:
+            self._bulk = sink.bulk_factory.create(self._stream)
+            self.write = bulk_adder(self._bulk)
+        else:
+            assert sink.encoder is not None
+            self.write = batch_encoder(sink.encoder, self._stream, type_info)
 
-    def write(self, values: list[Any]) -> None:
-        if self._bulk is not None:
-            self._bulk.add_batch(values)
-            return
-        assert self._encoder is not None
-        data = self._encoder.encode_batch(values, self._type_info)
-        self._stream.write(data)
-        self.size += len(data)
+    @property
+    def size(self) -> int:
+        return self._stream.tell()
 
     def close(self) -> Chunk:
         if self._bulk is not None:
             self._bulk.finish()
-        self.size = self._stream.tell()
+        size = self.size
         self._filesystem.close_durably(self._stream)
-        return Chunk(self.path, self.size)
+        return Chunk(self.path, size)
 
     def abandon(self) -> None:
         self._stream.close()
