@@ -1,0 +1,158 @@
+"""Delta and snapshot files: changes of tables, sorted, so that a key-group range is a slice.
+
+    magic · block · block · … · footer · length of footer (4) · magic
+    block    zstd(msgpack([keys, values]))     values: bytes, or nil for a removed key
+    footer   msgpack: kind, epoch, [table, first key, last key, offset, length] per block
+
+Blocks are sorted by table and key; a block holds one table. A snapshot is the same thing without removals.
+The format is open: any msgpack and zstd library reads it. The checksum of the whole file is in its FileRef
+and is verified by checkpoint storage on every read.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Protocol
+
+import msgspec
+import zstandard
+
+from penstock.checkpoint.handles import FileRef
+from penstock.common.errors import CheckpointError
+from penstock.common.ids import EpochId
+from penstock.state.encoding import group_bytes
+
+MAGIC = b"PENSTATE"
+FORMAT_VERSION = 1
+META_TABLE = "m"
+"""The one table whose keys do not begin with a key group: what is known about each state."""
+
+Changes = dict[str, dict[bytes, bytes | None]]
+"""Per table: key to new value, or None for a removed key."""
+
+_BLOCK_RECORDS = 4096
+_BLOCK_BYTES = 1 << 20
+_U32 = struct.Struct(">I")
+_local = threading.local()
+
+
+class StateFiles(Protocol):
+    """The part of checkpoint storage that backends use."""
+
+    def write_file(self, relative: str, data: bytes) -> FileRef:
+        """Writes a new file durably."""
+
+    def read_file(self, ref: FileRef) -> bytes:
+        """Reads a file and verifies its checksum; CheckpointError if it is missing or damaged."""
+
+
+class _Block(msgspec.Struct, array_like=True):
+    table: str
+    first: bytes
+    last: bytes
+    offset: int
+    length: int
+
+
+class _Footer(msgspec.Struct, array_like=True):
+    version: int
+    kind: str
+    epoch: int
+    blocks: list[_Block]
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode_block = msgspec.msgpack.Decoder(tuple[list[bytes], list[bytes | None]]).decode
+_decode_footer = msgspec.msgpack.Decoder(_Footer).decode
+
+
+def encode_changes(kind: str, epoch: EpochId, changes: Mapping[str, Mapping[bytes, bytes | None]]) -> bytes:
+    """The file of a delta whose changes are in memory."""
+    tables = ((table, sorted(changes[table].items())) for table in sorted(changes))
+    return encode_tables(kind, epoch, tables)
+
+
+def encode_tables(
+    kind: str, epoch: EpochId, tables: Iterable[tuple[str, Iterable[tuple[bytes, bytes | None]]]]
+) -> bytes:
+    """The file of tables that come sorted by name, each with its records sorted by key."""
+    compress = zstandard.ZstdCompressor(level=1).compress
+    parts, blocks, offset = [MAGIC], [], len(MAGIC)
+    for table, records in tables:
+        for keys, values in _batches(records):
+            block = compress(_encode((keys, values)))
+            blocks.append(_Block(table, keys[0], keys[-1], offset, len(block)))
+            parts.append(block)
+            offset += len(block)
+    footer = _encode(_Footer(FORMAT_VERSION, kind, epoch, blocks))
+    parts += (footer, _U32.pack(len(footer)), MAGIC)
+    return b"".join(parts)
+
+
+def _batches(
+    records: Iterable[tuple[bytes, bytes | None]],
+) -> Iterator[tuple[list[bytes], list[bytes | None]]]:
+    keys: list[bytes] = []
+    values: list[bytes | None] = []
+    size = 0
+    for key, value in records:
+        keys.append(key)
+        values.append(value)
+        size += len(key) + (len(value) if value is not None else 0)
+        if len(keys) >= _BLOCK_RECORDS or size >= _BLOCK_BYTES:
+            yield keys, values
+            keys, values, size = [], [], 0
+    if keys:
+        yield keys, values
+
+
+def read_blocks(
+    data: bytes, first_group: int, last_group: int, where: str
+) -> Iterator[tuple[str, list[bytes], list[bytes | None]]]:
+    """Table, keys and values of each block, cut to a range of key groups (inclusive)."""
+    low, high = group_bytes(first_group), group_bytes(last_group)
+    for block in _read_footer(data, where).blocks:
+        whole = block.table == META_TABLE
+        if not whole and (block.last[:2] < low or block.first[:2] > high):
+            continue
+        packed = data[block.offset : block.offset + block.length]
+        keys, values = _decode_block(_decompressor().decompress(packed))
+        if whole or (block.first[:2] >= low and block.last[:2] <= high):
+            yield block.table, keys, values
+        else:
+            kept = [i for i, key in enumerate(keys) if low <= key[:2] <= high]
+            if kept:
+                yield block.table, [keys[i] for i in kept], [values[i] for i in kept]
+
+
+def read_records(
+    data: bytes, first_group: int, last_group: int, where: str
+) -> Iterator[tuple[str, bytes, bytes | None]]:
+    """The same, record by record."""
+    for table, keys, values in read_blocks(data, first_group, last_group, where):
+        for key, value in zip(keys, values, strict=True):
+            yield table, key, value
+
+
+def _read_footer(data: bytes, where: str) -> _Footer:
+    tail = len(MAGIC) + 4
+    if len(data) < len(MAGIC) + tail or data[: len(MAGIC)] != MAGIC or data[-len(MAGIC) :] != MAGIC:
+        raise CheckpointError("not a state file, or cut off", where=where)
+    length = _U32.unpack_from(data, len(data) - tail)[0]
+    footer = _decode_footer(data[len(data) - tail - length : len(data) - tail])
+    if footer.version > FORMAT_VERSION:
+        raise CheckpointError(
+            f"state file has format {footer.version}, this version reads up to {FORMAT_VERSION}",
+            where=where,
+            do="restore it with the version of penstock that wrote it, or a newer one",
+        )
+    return footer
+
+
+def _decompressor() -> zstandard.ZstdDecompressor:
+    decompressor: zstandard.ZstdDecompressor | None = getattr(_local, "decompressor", None)
+    if decompressor is None:
+        decompressor = _local.decompressor = zstandard.ZstdDecompressor()
+    return decompressor

@@ -1,0 +1,158 @@
+"""LMDB environments of this process: opened once, grown when full, shared by path.
+
+LMDB forbids opening an environment twice in one process, and an open environment must not be used after a
+fork. So they are kept in a registry by process id and path. The map (LMDB's maximum size) is enlarged when a
+transaction does not fit, and adopted when another process has enlarged it; both only while nobody in this
+process reads, because a map must not move under a reader.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import lmdb
+
+from penstock.common.errors import StateError
+
+R = TypeVar("R")
+
+FIRST_MAP_SIZE = 16 << 30
+"""Only address space: the file is as large as its data. Growing later needs a moment without readers."""
+
+_MAX_TABLES = 512
+_MAX_READERS = 1024
+
+
+class Environment:
+    """One LMDB environment and its open tables."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.users = 0
+        self._readers = 0
+        os.makedirs(path, exist_ok=True)
+        self._env = lmdb.open(
+            path,
+            map_size=FIRST_MAP_SIZE,
+            max_dbs=_MAX_TABLES,
+            max_readers=_MAX_READERS,
+            sync=False,  # a cache: after a crash of the machine it is made anew
+            metasync=False,
+            meminit=False,
+            readahead=False,
+        )
+        self._tables: dict[str, Any] = {}
+        # Readers that died with their process would keep old pages alive for ever.
+        self._env.reader_check()
+
+    def write(self, work: Callable[[Any], R]) -> R:
+        """Runs `work` in a write transaction; again, in a larger map, if it does not fit.
+
+        Raises whatever `work` raises; nothing is written then.
+        """
+        while True:
+            known = dict(self._tables)
+            try:
+                with self._begin(write=True) as txn:
+                    return work(txn)
+            except lmdb.MapFullError:
+                self._tables = known  # tables created in the failed transaction do not exist
+                self._grow()
+            except BaseException:
+                self._tables = known
+                raise
+
+    def read(self) -> Any:
+        """A read transaction: sees what is committed now, until `end_read`."""
+        txn = self._begin(write=False)
+        self._readers += 1
+        return txn
+
+    def end_read(self, txn: Any) -> None:
+        txn.abort()
+        self._readers -= 1
+
+    def table(self, name: str, txn: Any, create: bool = False) -> Any:
+        """The handle of a table, None if it does not exist (and is not to be created)."""
+        handle = self._tables.get(name)
+        if handle is None:
+            try:
+                handle = self._env.open_db(name.encode(), txn=txn, create=create)
+            except (lmdb.NotFoundError, lmdb.ReadonlyError):
+                return None
+            except lmdb.DbsFullError as error:
+                raise StateError(
+                    f"an operator has more than {_MAX_TABLES} states", where=self.path
+                ) from error
+            self._tables[name] = handle
+        return handle
+
+    def close(self) -> None:
+        self._tables.clear()
+        self._env.close()
+
+    def _begin(self, *, write: bool) -> Any:
+        while True:
+            try:
+                return self._env.begin(write=write)
+            except lmdb.MapResizedError:
+                self._resize(0)
+
+    def _grow(self) -> None:
+        self._resize(self._env.info()["map_size"] * 2)
+
+    def _resize(self, size: int) -> None:
+        if self._readers:
+            raise StateError(
+                "local state has to grow while another attempt of the same subtask reads it in this process",
+                where=self.path,
+                do="let the epoch be tried again",
+            )
+        self._env.set_mapsize(size)
+
+
+_open: dict[tuple[int, str], Environment] = {}
+_lock = threading.Lock()
+
+
+def open_environment(path: str) -> Environment:
+    """The environment at a path; every call must be paired with `close_environment`."""
+    path = os.path.abspath(path)
+    with _lock:
+        key = (os.getpid(), path)
+        environment = _open.get(key)
+        if environment is None:
+            environment = _open[key] = Environment(path)
+        environment.users += 1
+        return environment
+
+
+def close_environment(environment: Environment, *, delete: bool = False) -> None:
+    with _lock:
+        environment.users -= 1
+        if environment.users == 0:
+            _open.pop((os.getpid(), environment.path), None)
+            environment.close()
+            if delete:
+                shutil.rmtree(environment.path, ignore_errors=True)
+
+
+@lru_cache(maxsize=1)
+def boot_id() -> str:
+    """Changes when the machine restarts; what was written without sync before is not trusted afterwards."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id") as file:
+            return file.read().strip()
+    except OSError:
+        pass
+    try:
+        command = ["sysctl", "-n", "kern.bootsessionuuid"]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return f"process-{os.getpid()}"

@@ -1,0 +1,99 @@
+"""What is known about each state, kept beside the state itself in the table `m`.
+
+A record per state name: kind, type, whether it has a time to live, and the declared type itself, so that a
+savepoint can show the values. It is checked when a program's descriptor meets restored state.
+"""
+
+from __future__ import annotations
+
+import base64
+
+import cloudpickle
+import msgspec
+
+from penstock.common.codecs import Codec
+from penstock.common.errors import StateMigrationError
+from penstock.state.descriptors import StateDescriptor
+from penstock.state.slots import SlotState
+
+KEY_RECORD = b"\x00key"
+"""The record that tells the type of the keys."""
+
+
+class StateSchema(msgspec.Struct, frozen=True):
+    """One record of the table. `type_info` is a pickled TypeInformation (of the elements, for a list)."""
+
+    name: str
+    kind: str
+    fingerprint: str
+    has_ttl: bool = False
+    namespaced: bool = False
+    type_info: str = ""
+
+    def encode(self) -> bytes:
+        return msgspec.json.encode(self)
+
+    @staticmethod
+    def decode(data: bytes) -> StateSchema:
+        return msgspec.json.decode(data, type=StateSchema)
+
+
+def schema_of(state: SlotState, namespaced: bool) -> StateSchema:
+    descriptor = state.descriptor
+    return StateSchema(
+        descriptor.name,
+        descriptor.kind,
+        state.fingerprint,
+        state.ttl is not None,
+        namespaced,
+        _pickled(descriptor.type_info),
+    )
+
+
+def key_schema(codec: Codec) -> StateSchema:
+    return StateSchema("", "key", codec.fingerprint, type_info=_pickled(codec.type_info))
+
+
+def check_key(codec: Codec, stored: StateSchema) -> None:
+    """Keys must have the same bytes as before, not only be readable."""
+    if codec.fingerprint != stored.fingerprint:
+        raise StateMigrationError(
+            f"keys were {stored.fingerprint}, the program now declares {codec.fingerprint}",
+            do="key the stream as before, or start without the state",
+        )
+
+
+def check_state(state: SlotState, stored: StateSchema) -> None:
+    """Refuses to read state as something that it is not.
+
+    Turning a time to live on or off is allowed, as in Flink: every record says itself whether it has a time
+    of last access, and one without counts as accessed when it is first seen.
+    """
+    name = state.descriptor.name
+    if state.descriptor.kind != stored.kind:
+        raise StateMigrationError(
+            f"state {name!r} is {stored.kind} state, the program now declares {state.descriptor.kind} state",
+            do="use another name for the new state",
+        )
+    if not state.accepts(stored.fingerprint):
+        raise StateMigrationError(
+            f"state {name!r} was written as {stored.fingerprint}, the program now declares {state.fingerprint}",
+            do="declare the former type, or use another name for the new state",
+        )
+
+
+def check_same(known: StateDescriptor, asked: StateDescriptor) -> None:
+    """Two descriptors of one name in one program must agree."""
+    if known.kind != asked.kind or known.type_info != asked.type_info:
+        raise StateMigrationError(
+            f"state {asked.name!r} was declared as {known!r} and again as {asked!r}",
+            do="give the two states different names",
+        )
+
+
+def load_type_info(schema: StateSchema) -> object:
+    return cloudpickle.loads(base64.b64decode(schema.type_info))
+
+
+def _pickled(type_info: object) -> str:
+    return base64.b64encode(cloudpickle.dumps(type_info, 5)).decode()
