@@ -1,0 +1,111 @@
+"""What a delta operator is: it turns the changes of its inputs in an epoch into changes of its result.
+
+A change is a row with a kind: +I, -U, +U or -D. For the algebra a kind is a weight, +1 or -1; the kinds only
+matter at the edge, where a person or a changelog sink wants to know that a row replaced another. An epoch is
+handled in this order:
+
+    begin_epoch()
+    process(input_index, batch)        the epoch's changes of each input, in arrival order within a key
+    advance(watermark)                 once, if the watermark moved: fire windows, timers, clean state
+    end_epoch()                        emit what was held back until the changes of a key are complete
+
+Lateness must not depend on where an epoch was cut, so each row carries the watermark that had been emitted
+before it (`Batch.watermarks`); `advance` comes with the watermark that was known when the epoch was planned.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from penstock.common.ids import MIN_WATERMARK
+
+if TYPE_CHECKING:
+    from penstock.state.backend import KeyedStateBackend
+
+INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE = 0, 1, 2, 3
+
+WEIGHT = (1, -1, 1, -1)
+"""Kind -> weight."""
+
+Row = tuple[Any, ...]
+
+
+@dataclass
+class Batch:
+    """Changes of one input: `rows[i]` with `kinds[i]`; `watermarks[i]` was the watermark before row i.
+
+    `watermarks` is None where the input has no event time.
+    """
+
+    rows: list[Row] = field(default_factory=list)
+    kinds: list[int] = field(default_factory=list)
+    watermarks: list[int] | None = None
+
+    def append(self, row: Row, kind: int, watermark: int | None = None) -> None:
+        self.rows.append(row)
+        self.kinds.append(kind)
+        if watermark is not None:
+            if self.watermarks is None:
+                self.watermarks = [MIN_WATERMARK] * (len(self.rows) - 1)
+            self.watermarks.append(watermark)
+        elif self.watermarks is not None:
+            self.watermarks.append(MIN_WATERMARK)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@dataclass
+class DeltaContext:
+    """What an operator subtask may use.
+
+    `watermark` is the minimum over the inputs as of the last `advance`. `metrics` counts by Flink's names,
+    such as numLateRecordsDropped.
+    """
+
+    keyed_state: KeyedStateBackend
+    subtask_index: int = 0
+    parallelism: int = 1
+    processing_time_ms: int = 0
+    watermark: int = MIN_WATERMARK
+    batch_end: bool = False
+    metrics: dict[str, int] = field(default_factory=dict)
+
+    def count(self, name: str, n: int = 1) -> None:
+        self.metrics[name] = self.metrics.get(name, 0) + n
+
+
+class DeltaOperator(ABC):
+    """Base of all delta operators. Built by the planner, pickled, opened in a task.
+
+    `output` is filled during an epoch and taken by the stage at its end. A row emitted by firing at a
+    watermark carries the watermark before the firing, so that it is never late for the next operator.
+    """
+
+    input_count = 1
+
+    context: DeltaContext
+    output: Batch
+
+    def open(self, context: DeltaContext) -> None:
+        """Once per process and subtask: get state objects from `context.keyed_state`."""
+        self.context = context
+        self.output = Batch()
+
+    def begin_epoch(self) -> None:
+        self.output = Batch()
+
+    @abstractmethod
+    def process(self, input_index: int, batch: Batch) -> None:
+        """Takes changes in."""
+
+    def advance(self, watermark: int) -> None:
+        """The watermark moved to `watermark`."""
+
+    def end_epoch(self) -> None:
+        """All changes of the epoch are in."""
+
+    def close(self) -> None:
+        """The job is over."""
