@@ -31,6 +31,3 @@ class SinkFunction(Function):
         if self.sink_func is None:
             raise TypeError(f"{type(self).__name__} must override invoke(value, context)")
         self.sink_func(value)
-
-    def finish(self) -> None:
-        """Called at the end of every epoch: write out what is buffered."""

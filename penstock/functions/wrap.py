@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+from abc import ABCMeta
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -50,7 +51,7 @@ def _wrapper(interface: type[Function], method: str) -> Callable[[Callable[..., 
     name = f"Callable{interface.__name__}"
     members = {"__init__": __init__, method: call, "__module__": __name__, "__qualname__": name}
     members["__doc__"] = f"A {interface.__name__} made of a callable."
-    return type(interface)(name, (interface,), members)
+    return ABCMeta(name, (interface,), members)
 
 
 CallableMapFunction = _wrapper(MapFunction, "map")

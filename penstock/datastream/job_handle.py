@@ -1,0 +1,55 @@
+"""A running job behind the `JobClient` that `execute_async` returns: waits happen on threads of their own."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+from penstock.common.job_client import JobHandle
+from penstock.common.job_execution_result import JobExecutionResult
+from penstock.common.job_id import JobID
+from penstock.common.job_status import JobStatus
+
+__all__ = ["RunningJobHandle"]
+
+
+class RunningJobHandle(JobHandle):
+    """Passes questions on to a `RunningJob`."""
+
+    def __init__(self, job: Any) -> None:
+        self._job = job
+        self.job_id = job.job_id if isinstance(job.job_id, JobID) else JobID(job.job_id)
+
+    def status(self) -> JobStatus:
+        return self._job.status()  # type: ignore[no-any-return]
+
+    def result(self) -> Future[JobExecutionResult]:
+        return _in_background(self._job.wait)
+
+    def cancel(self) -> Future[None]:
+        return _in_background(self._job.cancel)
+
+    def trigger_savepoint(self, directory: str | None) -> Future[str]:
+        return _in_background(lambda: self._job.trigger_savepoint(directory))
+
+    def stop_with_savepoint(self, directory: str | None, advance_to_end_of_event_time: bool) -> Future[str]:
+        return _in_background(lambda: self._job.stop_with_savepoint(advance_to_end_of_event_time, directory))
+
+    def accumulators(self) -> dict[str, Any]:
+        return self._job.accumulators()  # type: ignore[no-any-return]
+
+
+def _in_background(call: Callable[[], Any]) -> Future[Any]:
+    future: Future[Any] = Future()
+
+    def run() -> None:
+        future.set_running_or_notify_cancel()
+        try:
+            future.set_result(call())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, name="penstock-job-client", daemon=True).start()
+    return future

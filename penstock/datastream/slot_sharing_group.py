@@ -1,0 +1,158 @@
+"""Resources of tasks that may share a slot. Kept in the plan; Spark gives executors their resources."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+
+from penstock.common.errors import ValidationError
+
+__all__ = ["MemorySize", "SlotSharingGroup"]
+
+
+@functools.total_ordering
+class MemorySize:
+    """A number of bytes."""
+
+    def __init__(self, bytes_size: int | None = None) -> None:
+        if bytes_size is None or bytes_size < 0:
+            raise ValidationError(f"a MemorySize needs a number of bytes from 0 on, got {bytes_size!r}")
+        self._bytes = int(bytes_size)
+
+    @staticmethod
+    def of_mebi_bytes(mebi_bytes: int) -> MemorySize:
+        return MemorySize(mebi_bytes << 20)
+
+    def get_bytes(self) -> int:
+        return self._bytes
+
+    def get_kibi_bytes(self) -> int:
+        return self._bytes >> 10
+
+    def get_mebi_bytes(self) -> int:
+        return self._bytes >> 20
+
+    def get_gibi_bytes(self) -> int:
+        return self._bytes >> 30
+
+    def get_tebi_bytes(self) -> int:
+        return self._bytes >> 40
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MemorySize) and self._bytes == other._bytes
+
+    def __lt__(self, other: MemorySize) -> bool:
+        return self._bytes < other._bytes
+
+    def __le__(self, other: MemorySize) -> bool:
+        return self._bytes <= other._bytes
+
+    def __hash__(self) -> int:
+        return hash(self._bytes)
+
+    def __str__(self) -> str:
+        return f"{self._bytes} bytes"
+
+    __repr__ = __str__
+
+
+class SlotSharingGroup:
+    """A named group with the resources its slots should have; made by `SlotSharingGroup.builder(name)`."""
+
+    def __init__(
+        self,
+        name: str,
+        cpu_cores: float | None = None,
+        task_heap_memory: MemorySize | None = None,
+        task_off_heap_memory: MemorySize | None = None,
+        managed_memory: MemorySize | None = None,
+        external_resources: Mapping[str, float] | None = None,
+    ) -> None:
+        self._fields = (name, cpu_cores, task_heap_memory, task_off_heap_memory, managed_memory)
+        self._external_resources = dict(external_resources or {})
+
+    @staticmethod
+    def builder(name: str) -> SlotSharingGroup.Builder:
+        return SlotSharingGroup.Builder(name)
+
+    def get_name(self) -> str:
+        return self._fields[0]
+
+    def get_cpu_cores(self) -> float | None:
+        return self._fields[1]
+
+    def get_task_heap_memory(self) -> MemorySize | None:
+        return self._fields[2]
+
+    def get_task_off_heap_memory(self) -> MemorySize | None:
+        return self._fields[3]
+
+    def get_managed_memory(self) -> MemorySize | None:
+        return self._fields[4]
+
+    def get_external_resources(self) -> dict[str, float]:
+        return dict(self._external_resources)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, SlotSharingGroup)
+            and self._fields == other._fields
+            and self._external_resources == other._external_resources
+        )
+
+    def __hash__(self) -> int:
+        return hash(self._fields)
+
+    class Builder:
+        """Collects the resources of a group."""
+
+        def __init__(self, name: str) -> None:
+            if not name:
+                raise ValidationError("a slot sharing group needs a name")
+            self._name = name
+            self._cpu_cores: float | None = None
+            self._task_heap: MemorySize | None = None
+            self._task_off_heap: MemorySize | None = None
+            self._managed: MemorySize | None = None
+            self._external: dict[str, float] = {}
+
+        def set_cpu_cores(self, cpu_cores: float) -> SlotSharingGroup.Builder:
+            if cpu_cores <= 0:
+                raise ValidationError(f"cpu cores must be positive, got {cpu_cores}")
+            self._cpu_cores = cpu_cores
+            return self
+
+        def set_task_heap_memory(self, task_heap_memory: MemorySize) -> SlotSharingGroup.Builder:
+            self._task_heap = task_heap_memory
+            return self
+
+        def set_task_heap_memory_mb(self, task_heap_memory_mb: int) -> SlotSharingGroup.Builder:
+            return self.set_task_heap_memory(MemorySize.of_mebi_bytes(task_heap_memory_mb))
+
+        def set_task_off_heap_memory(self, task_off_heap_memory: MemorySize) -> SlotSharingGroup.Builder:
+            self._task_off_heap = task_off_heap_memory
+            return self
+
+        def set_task_off_heap_memory_mb(self, task_off_heap_memory_mb: int) -> SlotSharingGroup.Builder:
+            return self.set_task_off_heap_memory(MemorySize.of_mebi_bytes(task_off_heap_memory_mb))
+
+        def set_managed_memory(self, managed_memory: MemorySize) -> SlotSharingGroup.Builder:
+            self._managed = managed_memory
+            return self
+
+        def set_managed_memory_mb(self, managed_memory_mb: int) -> SlotSharingGroup.Builder:
+            return self.set_managed_memory(MemorySize.of_mebi_bytes(managed_memory_mb))
+
+        def set_external_resource(self, name: str, value: float) -> SlotSharingGroup.Builder:
+            self._external[name] = value
+            return self
+
+        def build(self) -> SlotSharingGroup:
+            """The group. Memory without CPU cores is refused, as in Flink."""
+            memory = (self._task_heap, self._task_off_heap, self._managed)
+            if self._cpu_cores is None and (any(memory) or self._external):
+                raise ValidationError(
+                    f"slot sharing group {self._name!r} asks for memory but not for CPU cores",
+                    do="call set_cpu_cores(...) and set_task_heap_memory(...) too",
+                )
+            return SlotSharingGroup(self._name, self._cpu_cores, *memory, self._external)

@@ -1,0 +1,108 @@
+"""State backends as objects. They stand for the option `state.backend.type`.
+
+`hashmap` keeps working state in memory, `rocksdb` keeps it on the executor's disk (in LMDB). Checkpoints are
+the same with either.
+"""
+
+from __future__ import annotations
+
+import enum
+
+from penstock.common.errors import NotSupportedError
+
+__all__ = [
+    "CustomStateBackend",
+    "EmbeddedRocksDBStateBackend",
+    "HashMapStateBackend",
+    "PredefinedOptions",
+    "StateBackend",
+]
+
+
+class StateBackend:
+    """Base of the backends."""
+
+    backend_type = ""
+
+    def entries(self) -> dict[str, str]:
+        """The backend as configuration entries."""
+        return {"state.backend.type": self.backend_type}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class HashMapStateBackend(StateBackend):
+    """Working state in memory."""
+
+    backend_type = "hashmap"
+
+
+class PredefinedOptions(enum.Enum):
+    """RocksDB's tunings, as Flink names them. They change nothing here."""
+
+    DEFAULT = 0
+    SPINNING_DISK_OPTIMIZED = 1
+    SPINNING_DISK_OPTIMIZED_HIGH_MEM = 2
+    FLASH_SSD_OPTIMIZED = 3
+
+
+class EmbeddedRocksDBStateBackend(StateBackend):
+    """Working state on local disk. The store is LMDB: RocksDB's own settings are kept and readable."""
+
+    backend_type = "rocksdb"
+
+    def __init__(self, enable_incremental_checkpointing: bool | None = None) -> None:
+        self._incremental = enable_incremental_checkpointing
+        self._paths: list[str] | None = None
+        self._options = PredefinedOptions.DEFAULT
+        self._transfer_threads = 4
+
+    def entries(self) -> dict[str, str]:
+        entries = super().entries()
+        if self._incremental is not None:
+            entries["execution.checkpointing.incremental"] = str(self._incremental).lower()
+        return entries
+
+    def is_incremental_checkpoints_enabled(self) -> bool:
+        """What was asked for. Checkpoints here are always incremental."""
+        return bool(self._incremental)
+
+    def set_db_storage_paths(self, *paths: str) -> None:
+        if not paths:
+            self._paths = None
+            return
+        self._paths = [path.removeprefix("file://") for path in paths]
+
+    def get_db_storage_paths(self) -> list[str] | None:
+        return self._paths
+
+    def set_predefined_options(self, options: PredefinedOptions) -> None:
+        self._options = options
+
+    def get_predefined_options(self) -> PredefinedOptions:
+        return self._options
+
+    def set_options(self, options_factory_class_name: str) -> None:
+        """Refused: the factory is a Java class that configures RocksDB."""
+        raise NotSupportedError("RocksDB option factories", "state is kept in LMDB, and the factory is Java")
+
+    def get_options(self) -> str | None:
+        return None
+
+    def get_number_of_transfer_threads(self) -> int:
+        return self._transfer_threads
+
+    def set_number_of_transfer_threads(self, number_of_transfering_threads: int) -> None:
+        self._transfer_threads = number_of_transfering_threads
+
+
+class CustomStateBackend(StateBackend):
+    """A backend written in Java, which there is no JVM of Flink's to run."""
+
+    def __init__(self, *args: object) -> None:
+        raise NotSupportedError(
+            "CustomStateBackend",
+            "it wraps a Java class of Flink's runtime",
+            do="use HashMapStateBackend or EmbeddedRocksDBStateBackend",
+        )
