@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.checkpoint.handles import FileRef, OperatorSubtaskState
+from penstock.checkpoint.storage import CheckpointStorage
 from penstock.common.ids import EpochId, OperatorUid
 from penstock.connectors.source import ReadLimit, SourceSplit
 from penstock.graph.stages import StagePlan
@@ -31,7 +32,7 @@ class JobDefinition:
     configuration: Mapping[str, str]
     batch_mode: bool
     backend: str
-    storage_path: str
+    storage: CheckpointStorage
     local_dir: str
 
 

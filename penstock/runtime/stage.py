@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.checkpoint.handles import FileRef, KeyedStateHandle, OperatorSubtaskState
-from penstock.checkpoint.storage import CheckpointStorage, open_storage
+from penstock.checkpoint.storage import CheckpointStorage
 from penstock.common.codecs import compile_codec
 from penstock.common.ids import MAX_WATERMARK
 from penstock.common.key_groups import key_group_range
@@ -40,8 +40,9 @@ from penstock.runtime.plan import (
     SubtaskPlan,
     SubtaskReport,
 )
+from penstock.state.backend import next_handle
 from penstock.state.factory import open_keyed_backend
-from penstock.state.operator import InMemoryOperatorState
+from penstock.state.operator import MemoryOperatorStateBackend
 
 # State above this size goes to a file of its own instead of into the checkpoint's metadata.
 INLINE_STATE_BYTES = 256 * 1024
@@ -65,7 +66,7 @@ class StageInstance:
         self.subtask = subtask
         self.token: str | None = None
         self._clock = EpochClock()
-        self._storage: CheckpointStorage = open_storage(job.storage_path)
+        self._storage: CheckpointStorage = job.storage
         self._opened = False
         self._writers: list[tuple[int, ExchangeWriter]] = []
         self.nodes: dict[int, NodeRuntime] = {
@@ -113,7 +114,7 @@ class StageInstance:
             max_parallelism=node.max_parallelism,
             clock=self._clock,
             metrics=MetricGroup(),
-            operator_state=InMemoryOperatorState(),
+            operator_state=MemoryOperatorStateBackend(),
             keyed_state=keyed,
             job_id=job.job_id,
             job_name=job.job_name,
@@ -333,17 +334,8 @@ class StageInstance:
     ) -> KeyedStateHandle | None:
         if context.keyed_state is None or before.keyed is None:
             return None
-        restore = before.keyed
         delta = context.keyed_state.end_epoch(plan.epoch)
-        if snapshot is not None:
-            base = KeyedStateHandle(
-                restore.epoch, restore.first_key_group, restore.last_key_group, snapshot, ()
-            )
-        elif restore.handles:
-            base = restore.handles[0]
-        else:
-            base = KeyedStateHandle(restore.epoch, restore.first_key_group, restore.last_key_group, None, ())
-        return base.with_delta(plan.epoch, delta)
+        return next_handle(before.keyed, snapshot, plan.epoch, delta)
 
     def _inline(self, data: bytes | None) -> bytes | FileRef | None:
         if data is None or len(data) <= INLINE_STATE_BYTES:

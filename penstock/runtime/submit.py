@@ -16,7 +16,7 @@ from typing import Any
 import cloudpickle
 
 from penstock.checkpoint.metadata import CheckpointMetadata
-from penstock.checkpoint.storage import CheckpointStorage, open_storage
+from penstock.checkpoint.storage import CheckpointStorage
 from penstock.common.configuration import Configuration
 from penstock.common.errors import MissingDependencyError, PenstockError, ValidationError
 from penstock.common.ids import OperatorUid
@@ -74,9 +74,8 @@ def submit_job(
     graph = _stream_graph(sinks, configuration)
     place = _Place.choose(configuration, job_name)
     job = _define(graph, configuration, job_name, place)
-    storage = open_storage(job.storage_path)
     committers = _committers(graph)
-    progress, restored = _restored(graph, storage, configuration, place, committers)
+    progress, restored = _restored(graph, job.storage, configuration, place, committers)
     sources = [
         SourcePlanner(node, job.configuration, restored.get(node.uid))
         for node in graph.nodes
@@ -89,7 +88,7 @@ def submit_job(
         make_runner(job) if make_runner else _on_spark(job, configuration),
         sources,
         committers,
-        storage,
+        job.storage,
         Pacing(
             to_millis(configuration.get(EpochOptions.TARGET)),
             bounded,
@@ -148,7 +147,7 @@ class _Place:
     """Where a job keeps its state: under the checkpoint directory if there is one, else in a temporary one."""
 
     job_id: str
-    storage_path: str
+    storage: CheckpointStorage
     local_dir: str
     durable: bool
     temporary: str | None
@@ -162,8 +161,9 @@ class _Place:
         job_id = fixed_id or uuid.uuid4().hex
         scratch = tempfile.mkdtemp(prefix="penstock-")
         if directory is None:
-            return cls(job_id, os.path.join(scratch, "checkpoints", job_id), scratch, False, scratch)
-        return cls(job_id, f"{directory.rstrip('/')}/{job_id}", scratch, True, scratch)
+            storage = CheckpointStorage(os.path.join(scratch, "checkpoints"), job_id)
+            return cls(job_id, storage, scratch, False, scratch)
+        return cls(job_id, CheckpointStorage(directory, job_id), scratch, True, scratch)
 
     def clean_up(self) -> None:
         if self.temporary is not None:
@@ -183,7 +183,7 @@ def _define(graph: StreamGraph, configuration: Configuration, job_name: str, pla
         configuration=settings,
         batch_mode=graph.settings.batch_mode,
         backend=configuration.get(StateOptions.BACKEND) or "lmdb",
-        storage_path=place.storage_path,
+        storage=place.storage,
         local_dir=place.local_dir,
     )
 
@@ -276,8 +276,6 @@ def _savepoint_writer(coordinator: Coordinator, configuration: Configuration) ->
             from penstock.checkpoint.savepoint import write_savepoint
         except ImportError as error:
             raise MissingDependencyError(f"savepoints need a package: {error}") from error
-        return write_savepoint(
-            target, coordinator.describe(coordinator.progress), open_storage(coordinator.job.storage_path)
-        )
+        return write_savepoint(target, coordinator.describe(coordinator.progress), coordinator.job.storage)
 
     return write

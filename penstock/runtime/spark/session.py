@@ -51,7 +51,9 @@ def get_spark(options: Mapping[str, str] | None = None) -> SparkSession:
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     settings = {**_DEFAULTS, "spark.driver.memory": _default_memory(), **(options or {})}
     settings.setdefault("spark.master", os.environ.get("PENSTOCK_MASTER", f"local[{os.cpu_count() or 2},4]"))
-    settings.setdefault("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={log4j_configuration()}")
+    settings.setdefault(
+        "spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={log4j_configuration()}"
+    )
     builder = SparkSession.builder.appName("penstock")
     for key, value in settings.items():
         builder = builder.config(key, value)
