@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.common.errors import CheckpointError, ValidationError
+from penstock.common.serialization import BulkWriter, BulkWriterFactory, Encoder
 from penstock.common.typeinfo import Types
 from penstock.common.types import Row
 from penstock.connectors.file.options import (
@@ -19,7 +20,6 @@ from penstock.connectors.file.options import (
     _to_strftime,
 )
 from penstock.connectors.file.sink import FileSink
-from penstock.common.serialization import BulkWriter, BulkWriterFactory, Encoder
 
 NEVER = DefaultRollingPolicy(1 << 40, 1 << 40, 1 << 40)
 

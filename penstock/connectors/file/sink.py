@@ -80,6 +80,8 @@ class BaseBuilder:
 
     def __init__(self, base_path: str) -> None:
         self._base_path = str(base_path)
+        self._encoder: Encoder | None = None
+        self._factory: BulkWriterFactory | None = None
         self._bucket_assigner: BucketAssigner = DateTimeBucketAssigner()
         self._output_file_config = OutputFileConfig()
         self._rolling_policy: RollingPolicy = OnCheckpointRollingPolicy()
@@ -112,7 +114,16 @@ class BaseBuilder:
         return self
 
     def build(self) -> FileSink:
-        raise NotImplementedError
+        return FileSink(
+            self._base_path,
+            self._encoder,
+            self._factory,
+            self._bucket_assigner,
+            self._rolling_policy,
+            self._output_file_config,
+            self._strategy,
+            self._compactor,
+        )
 
 
 class RowFormatBuilder(BaseBuilder):
@@ -127,12 +138,6 @@ class RowFormatBuilder(BaseBuilder):
             )
         self._encoder = encoder
         self._rolling_policy = DefaultRollingPolicy()
-
-    def build(self) -> FileSink:
-        return FileSink(
-            self._base_path, self._encoder, None, self._bucket_assigner, self._rolling_policy,
-            self._output_file_config, self._strategy, self._compactor,
-        )  # fmt: skip
 
 
 class BulkFormatBuilder(BaseBuilder):
@@ -152,12 +157,6 @@ class BulkFormatBuilder(BaseBuilder):
             )
         self._rolling_policy = rolling_policy
         return self
-
-    def build(self) -> FileSink:
-        return FileSink(
-            self._base_path, None, self._factory, self._bucket_assigner, self._rolling_policy,
-            self._output_file_config, self._strategy, self._compactor,
-        )  # fmt: skip
 
 
 # PyFlink nests the builders in the sink.

@@ -167,14 +167,15 @@ class FileSplitEnumerator(SplitEnumerator):
         now_ms = self._clock() * 1000
         if self._seen is not None and (interval_ms is None or now_ms < self._next_listing_ms):
             return ()
-        self._next_listing_ms = now_ms + (interval_ms or 0)
-        seen = self._seen = self._seen or set()
+        seen = set(self._seen or ())  # replaced only when all listings have succeeded
         splits: list[FileSourceSplit] = []
         for index, filesystem in enumerate(self._filesystems):
             for status in filesystem.list_files(filesystem.root):
                 if status.path not in seen:
                     seen.add(status.path)
                     splits.extend(self._split(index, status))
+        self._seen = seen
+        self._next_listing_ms = now_ms + (interval_ms or 0)
         return splits
 
     def _split(self, index: int, status: FileStatus) -> Iterator[FileSourceSplit]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Union
+from typing import Any
 
 from penstock.common.errors import ValidationError
 from penstock.common.typeinfo import TypeInformation
@@ -28,7 +28,7 @@ from penstock.connectors.source import (
 __all__ = ["HybridSource", "HybridSourceBuilder"]
 
 SourceFactory = Callable[[SplitEnumerator], Source]
-Link = Union[Source, SourceFactory]
+Link = Source | SourceFactory
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,297 @@
+"""Kafka, as PyFlink spells it. Programs can be built and read; running them is refused by `build()`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from penstock.common.serialization import SerializationSchema
+from penstock.connectors.sink import Sink
+from penstock.connectors.source import Source
+from penstock.datastream.connectors.base import DeliveryGuarantee
+from penstock.datastream.connectors.unsupported import Choice, Settings, refuse
+from penstock.functions.legacy import SinkFunction, SourceFunction
+
+__all__ = [
+    "DeliveryGuarantee",
+    "FlinkKafkaConsumer",
+    "FlinkKafkaProducer",
+    "KafkaOffsetResetStrategy",
+    "KafkaOffsetsInitializer",
+    "KafkaRecordSerializationSchema",
+    "KafkaRecordSerializationSchemaBuilder",
+    "KafkaSink",
+    "KafkaSinkBuilder",
+    "KafkaSource",
+    "KafkaSourceBuilder",
+    "KafkaTopicPartition",
+    "KafkaTopicSelector",
+    "Semantic",
+]
+
+_BECAUSE = "there is no Kafka client yet"
+_DO = "read and write Kafka with another tool for now, or subclass Source and Sink: docs/custom_connectors.md"
+
+
+class FlinkKafkaConsumerBase(SourceFunction, Settings, ABC):
+    """Flink 1.x's way to read Kafka."""
+
+    def __init__(self, j_flink_kafka_consumer: Any) -> None:
+        refuse(type(self).__name__, _BECAUSE, _DO)
+
+    def set_commit_offsets_on_checkpoints(self, commit_on_checkpoints: bool) -> FlinkKafkaConsumerBase:
+        return self._set("set_commit_offsets_on_checkpoints", commit_on_checkpoints)
+
+    def set_start_from_earliest(self) -> FlinkKafkaConsumerBase:
+        return self._set("set_start_from_earliest", True)
+
+    def set_start_from_latest(self) -> FlinkKafkaConsumerBase:
+        return self._set("set_start_from_latest", True)
+
+    def set_start_from_timestamp(self, startup_offsets_timestamp: int) -> FlinkKafkaConsumerBase:
+        return self._set("set_start_from_timestamp", startup_offsets_timestamp)
+
+    def set_start_from_group_offsets(self) -> FlinkKafkaConsumerBase:
+        return self._set("set_start_from_group_offsets", True)
+
+    def disable_filter_restored_partitions_with_subscribed_topics(self) -> FlinkKafkaConsumerBase:
+        return self._set("disable_filter_restored_partitions_with_subscribed_topics", True)
+
+    def get_produced_type(self) -> Any:
+        return self._settings.get("deserialization_schema").get_produced_type()
+
+
+class FlinkKafkaConsumer(FlinkKafkaConsumerBase):
+    """Flink 1.x's way to read Kafka; use `KafkaSource`."""
+
+    def __init__(self, topics: Any, deserialization_schema: Any, properties: Any) -> None:
+        super().__init__(topics)
+
+
+class Semantic(Enum):
+    """What `FlinkKafkaProducer` promises."""
+
+    EXACTLY_ONCE = (0,)
+    AT_LEAST_ONCE = (1,)
+    NONE = 2
+
+
+class FlinkKafkaProducerBase(SinkFunction, Settings, ABC):
+    """Flink 1.x's way to write Kafka."""
+
+    def __init__(self, j_flink_kafka_producer: Any) -> None:
+        refuse(type(self).__name__, _BECAUSE, _DO)
+
+    def set_log_failures_only(self, log_failures_only: bool) -> FlinkKafkaProducerBase:
+        return self._set("set_log_failures_only", log_failures_only)
+
+    def set_flush_on_checkpoint(self, flush_on_checkpoint: bool) -> FlinkKafkaProducerBase:
+        return self._set("set_flush_on_checkpoint", flush_on_checkpoint)
+
+    def set_write_timestamp_to_kafka(self, write_timestamp_to_kafka: bool) -> FlinkKafkaProducerBase:
+        return self._set("set_write_timestamp_to_kafka", write_timestamp_to_kafka)
+
+
+class FlinkKafkaProducer(FlinkKafkaProducerBase):
+    """Flink 1.x's way to write Kafka; use `KafkaSink`."""
+
+    def __init__(
+        self,
+        topic: str,
+        serialization_schema: Any,
+        producer_config: Any,
+        kafka_producer_pool_size: int = 5,
+        semantic: Semantic = Semantic.AT_LEAST_ONCE,
+    ) -> None:
+        super().__init__(topic)
+
+    def ignore_failures_after_transaction_timeout(self) -> FlinkKafkaProducer:
+        return self._set("ignore_failures_after_transaction_timeout", True)
+
+
+class KafkaSource(Source):
+    """Reads topics; built with `KafkaSource.builder()`."""
+
+    def __init__(self, j_kafka_source: Any) -> None:
+        refuse("KafkaSource", _BECAUSE, _DO)
+
+    @staticmethod
+    def builder() -> KafkaSourceBuilder:
+        return KafkaSourceBuilder()
+
+
+class KafkaSourceBuilder(Settings):
+    """Settings of a `KafkaSource`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSourceBuilder:
+        return self._set("set_bootstrap_servers", bootstrap_servers)
+
+    def set_group_id(self, group_id: str) -> KafkaSourceBuilder:
+        return self._set("set_group_id", group_id)
+
+    def set_topics(self, *topics: str) -> KafkaSourceBuilder:
+        return self._set("set_topics", topics)
+
+    def set_topic_pattern(self, topic_pattern: str) -> KafkaSourceBuilder:
+        return self._set("set_topic_pattern", topic_pattern)
+
+    def set_partitions(self, partitions: Any) -> KafkaSourceBuilder:
+        return self._set("set_partitions", partitions)
+
+    def set_starting_offsets(self, starting_offsets_initializer: Any) -> KafkaSourceBuilder:
+        return self._set("set_starting_offsets", starting_offsets_initializer)
+
+    def set_unbounded(self, stopping_offsets_initializer: Any) -> KafkaSourceBuilder:
+        return self._set("set_unbounded", stopping_offsets_initializer)
+
+    def set_bounded(self, stopping_offsets_initializer: Any) -> KafkaSourceBuilder:
+        return self._set("set_bounded", stopping_offsets_initializer)
+
+    def set_value_only_deserializer(self, deserialization_schema: Any) -> KafkaSourceBuilder:
+        return self._set("set_value_only_deserializer", deserialization_schema)
+
+    def set_client_id_prefix(self, prefix: str) -> KafkaSourceBuilder:
+        return self._set("set_client_id_prefix", prefix)
+
+    def set_property(self, key: str, value: str) -> KafkaSourceBuilder:
+        return self._set("set_property", (key, value))
+
+    def set_properties(self, props: Any) -> KafkaSourceBuilder:
+        return self._set("set_properties", props)
+
+    def build(self) -> KafkaSource:
+        return KafkaSource(self._settings)
+
+
+@dataclass(frozen=True)
+class KafkaTopicPartition:
+    """One partition of a topic."""
+
+    topic: str
+    partition: int
+
+
+class KafkaOffsetResetStrategy(Enum):
+    """Where to begin when there is no committed offset."""
+
+    LATEST = 0
+    EARLIEST = 1
+    NONE = 2
+
+
+class KafkaOffsetsInitializer(Choice):
+    """Where a `KafkaSource` begins or ends."""
+
+    @staticmethod
+    def committed_offsets(
+        offset_reset_strategy: Any = KafkaOffsetResetStrategy.NONE,
+    ) -> KafkaOffsetsInitializer:
+        return KafkaOffsetsInitializer("committed_offsets", offset_reset_strategy)
+
+    @staticmethod
+    def timestamp(timestamp: int) -> KafkaOffsetsInitializer:
+        return KafkaOffsetsInitializer("timestamp", timestamp)
+
+    @staticmethod
+    def earliest() -> KafkaOffsetsInitializer:
+        return KafkaOffsetsInitializer("earliest")
+
+    @staticmethod
+    def latest() -> KafkaOffsetsInitializer:
+        return KafkaOffsetsInitializer("latest")
+
+    @staticmethod
+    def offsets(
+        offsets: Any, offset_reset_strategy: Any = KafkaOffsetResetStrategy.EARLIEST
+    ) -> KafkaOffsetsInitializer:
+        return KafkaOffsetsInitializer("offsets", offsets, offset_reset_strategy)
+
+
+class KafkaSink(Sink):
+    """Writes topics; built with `KafkaSink.builder()`."""
+
+    def __init__(self, j_kafka_sink: Any, transformer: Any = None) -> None:
+        refuse("KafkaSink", _BECAUSE, _DO)
+
+    @staticmethod
+    def builder() -> KafkaSinkBuilder:
+        return KafkaSinkBuilder()
+
+    def get_transformer(self) -> Any:
+        return None
+
+
+class KafkaSinkBuilder(Settings):
+    """Settings of a `KafkaSink`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSinkBuilder:
+        return self._set("set_bootstrap_servers", bootstrap_servers)
+
+    def set_delivery_guarantee(self, delivery_guarantee: Any) -> KafkaSinkBuilder:
+        return self._set("set_delivery_guarantee", delivery_guarantee)
+
+    def set_transactional_id_prefix(self, transactional_id_prefix: str) -> KafkaSinkBuilder:
+        return self._set("set_transactional_id_prefix", transactional_id_prefix)
+
+    def set_record_serializer(self, record_serializer: Any) -> KafkaSinkBuilder:
+        return self._set("set_record_serializer", record_serializer)
+
+    def set_property(self, key: str, value: str) -> KafkaSinkBuilder:
+        return self._set("set_property", (key, value))
+
+    def build(self) -> KafkaSink:
+        return KafkaSink(self._settings)
+
+
+class KafkaRecordSerializationSchema(SerializationSchema):
+    """Key, value and topic of the messages that a `KafkaSink` writes."""
+
+    def __init__(self, j_serialization_schema: Any, topic_selector: Any = None) -> None:
+        self.settings = j_serialization_schema
+        self.topic_selector = topic_selector
+
+    @staticmethod
+    def builder() -> KafkaRecordSerializationSchemaBuilder:
+        return KafkaRecordSerializationSchemaBuilder()
+
+
+class KafkaRecordSerializationSchemaBuilder(Settings):
+    """Settings of a `KafkaRecordSerializationSchema`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def set_topic(self, topic: str) -> KafkaRecordSerializationSchemaBuilder:
+        return self._set("set_topic", topic)
+
+    def set_topic_selector(self, topic_selector: Any) -> KafkaRecordSerializationSchemaBuilder:
+        return self._set("set_topic_selector", topic_selector)
+
+    def set_key_serialization_schema(
+        self, key_serialization_schema: Any
+    ) -> KafkaRecordSerializationSchemaBuilder:
+        return self._set("set_key_serialization_schema", key_serialization_schema)
+
+    def set_value_serialization_schema(
+        self, value_serialization_schema: Any
+    ) -> KafkaRecordSerializationSchemaBuilder:
+        return self._set("set_value_serialization_schema", value_serialization_schema)
+
+    def build(self) -> KafkaRecordSerializationSchema:
+        return KafkaRecordSerializationSchema(self._settings, self._settings.get("set_topic_selector"))
+
+
+class KafkaTopicSelector(ABC):
+    """Chooses the topic of each record."""
+
+    @abstractmethod
+    def apply(self, data: Any) -> str:
+        """The topic."""

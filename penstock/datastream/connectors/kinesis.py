@@ -1,0 +1,187 @@
+"""Kinesis, as PyFlink spells it; refused by `build()` and by the consumer's constructor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.connectors.sink import Sink
+from penstock.datastream.connectors.unsupported import Choice, Settings, refuse
+from penstock.functions.legacy import SourceFunction
+
+__all__ = [
+    "FlinkKinesisConsumer",
+    "KinesisDeserializationSchema",
+    "KinesisFirehoseSink",
+    "KinesisFirehoseSinkBuilder",
+    "KinesisShardAssigner",
+    "KinesisStreamsSink",
+    "KinesisStreamsSinkBuilder",
+    "PartitionKeyGenerator",
+    "WatermarkTracker",
+]
+
+_BECAUSE = "there is no Kinesis client yet"
+
+
+class KinesisShardAssigner(Choice):
+    """Which subtask reads which shard."""
+
+    @staticmethod
+    def default_shard_assigner() -> KinesisShardAssigner:
+        return KinesisShardAssigner("default_shard_assigner")
+
+    @staticmethod
+    def uniform_shard_assigner() -> KinesisShardAssigner:
+        return KinesisShardAssigner("uniform_shard_assigner")
+
+
+class KinesisDeserializationSchema:
+    """Turns Kinesis records into the program's."""
+
+    def __init__(self, j_kinesis_deserialization_schema: Any) -> None:
+        self.description = j_kinesis_deserialization_schema
+
+
+class WatermarkTracker(Choice):
+    """How the shards' watermarks are kept together."""
+
+    @staticmethod
+    def job_manager_watermark_tracker(
+        aggregate_name: str, log_accumulator_interval_millis: int = -1
+    ) -> WatermarkTracker:
+        return WatermarkTracker(
+            "job_manager_watermark_tracker", aggregate_name, log_accumulator_interval_millis
+        )
+
+
+class FlinkKinesisConsumer(SourceFunction, Settings):
+    """Reads streams."""
+
+    def __init__(self, streams: Any, deserializer: Any, config_props: Any) -> None:
+        refuse("FlinkKinesisConsumer", _BECAUSE)
+
+    def set_shard_assigner(self, shard_assigner: Any) -> FlinkKinesisConsumer:
+        return self._set("set_shard_assigner", shard_assigner)
+
+    def set_periodic_watermark_assigner(self, periodic_watermark_assigner: Any) -> FlinkKinesisConsumer:
+        return self._set("set_periodic_watermark_assigner", periodic_watermark_assigner)
+
+    def set_watermark_tracker(self, watermark_tracker: Any) -> FlinkKinesisConsumer:
+        return self._set("set_watermark_tracker", watermark_tracker)
+
+
+class PartitionKeyGenerator(Choice):
+    """The partition key of each record."""
+
+    @staticmethod
+    def fixed() -> PartitionKeyGenerator:
+        return PartitionKeyGenerator("fixed")
+
+    @staticmethod
+    def random() -> PartitionKeyGenerator:
+        return PartitionKeyGenerator("random")
+
+
+class KinesisStreamsSink(Sink):
+    """Writes a stream."""
+
+    def __init__(self, j_kinesis_streams_sink: Any) -> None:
+        refuse("KinesisStreamsSink", _BECAUSE)
+
+    @staticmethod
+    def builder() -> KinesisStreamsSinkBuilder:
+        return KinesisStreamsSinkBuilder()
+
+
+class KinesisStreamsSinkBuilder(Settings):
+    """Settings of a `KinesisStreamsSink`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def set_stream_name(self, stream_name: Any) -> KinesisStreamsSinkBuilder:
+        return self._set("set_stream_name", stream_name)
+
+    def set_serialization_schema(self, serialization_schema: Any) -> KinesisStreamsSinkBuilder:
+        return self._set("set_serialization_schema", serialization_schema)
+
+    def set_partition_key_generator(self, partition_key_generator: Any) -> KinesisStreamsSinkBuilder:
+        return self._set("set_partition_key_generator", partition_key_generator)
+
+    def set_fail_on_error(self, fail_on_error: bool) -> KinesisStreamsSinkBuilder:
+        return self._set("set_fail_on_error", fail_on_error)
+
+    def set_kinesis_client_properties(self, kinesis_client_properties: Any) -> KinesisStreamsSinkBuilder:
+        return self._set("set_kinesis_client_properties", kinesis_client_properties)
+
+    def set_max_batch_size(self, max_batch_size: int) -> KinesisStreamsSinkBuilder:
+        return self._set("set_max_batch_size", max_batch_size)
+
+    def set_max_in_flight_requests(self, max_in_flight_requests: int) -> KinesisStreamsSinkBuilder:
+        return self._set("set_max_in_flight_requests", max_in_flight_requests)
+
+    def set_max_buffered_requests(self, max_buffered_requests: int) -> KinesisStreamsSinkBuilder:
+        return self._set("set_max_buffered_requests", max_buffered_requests)
+
+    def set_max_batch_size_in_bytes(self, max_batch_size_in_bytes: int) -> KinesisStreamsSinkBuilder:
+        return self._set("set_max_batch_size_in_bytes", max_batch_size_in_bytes)
+
+    def set_max_time_in_buffer_ms(self, max_time_in_buffer_ms: int) -> KinesisStreamsSinkBuilder:
+        return self._set("set_max_time_in_buffer_ms", max_time_in_buffer_ms)
+
+    def set_max_record_size_in_bytes(self, max_record_size_in_bytes: int) -> KinesisStreamsSinkBuilder:
+        return self._set("set_max_record_size_in_bytes", max_record_size_in_bytes)
+
+    def build(self) -> KinesisStreamsSink:
+        return KinesisStreamsSink(self._settings)
+
+
+class KinesisFirehoseSink(Sink):
+    """Writes a delivery stream."""
+
+    def __init__(self, j_kinesis_firehose_sink: Any) -> None:
+        refuse("KinesisFirehoseSink", _BECAUSE)
+
+    @staticmethod
+    def builder() -> KinesisFirehoseSinkBuilder:
+        return KinesisFirehoseSinkBuilder()
+
+
+class KinesisFirehoseSinkBuilder(Settings):
+    """Settings of a `KinesisFirehoseSink`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def set_delivery_stream_name(self, delivery_stream_name: str) -> KinesisFirehoseSinkBuilder:
+        return self._set("set_delivery_stream_name", delivery_stream_name)
+
+    def set_serialization_schema(self, serialization_schema: Any) -> KinesisFirehoseSinkBuilder:
+        return self._set("set_serialization_schema", serialization_schema)
+
+    def set_fail_on_error(self, fail_on_error: bool) -> KinesisFirehoseSinkBuilder:
+        return self._set("set_fail_on_error", fail_on_error)
+
+    def set_firehose_client_properties(self, firehose_client_properties: Any) -> KinesisFirehoseSinkBuilder:
+        return self._set("set_firehose_client_properties", firehose_client_properties)
+
+    def set_max_batch_size(self, max_batch_size: int) -> KinesisFirehoseSinkBuilder:
+        return self._set("set_max_batch_size", max_batch_size)
+
+    def set_max_in_flight_requests(self, max_in_flight_requests: int) -> KinesisFirehoseSinkBuilder:
+        return self._set("set_max_in_flight_requests", max_in_flight_requests)
+
+    def set_max_buffered_requests(self, max_buffered_requests: int) -> KinesisFirehoseSinkBuilder:
+        return self._set("set_max_buffered_requests", max_buffered_requests)
+
+    def set_max_batch_size_in_bytes(self, max_batch_size_in_bytes: int) -> KinesisFirehoseSinkBuilder:
+        return self._set("set_max_batch_size_in_bytes", max_batch_size_in_bytes)
+
+    def set_max_time_in_buffer_ms(self, max_time_in_buffer_ms: int) -> KinesisFirehoseSinkBuilder:
+        return self._set("set_max_time_in_buffer_ms", max_time_in_buffer_ms)
+
+    def set_max_record_size_in_bytes(self, max_record_size_in_bytes: int) -> KinesisFirehoseSinkBuilder:
+        return self._set("set_max_record_size_in_bytes", max_record_size_in_bytes)
+
+    def build(self) -> KinesisFirehoseSink:
+        return KinesisFirehoseSink(self._settings)
