@@ -8,8 +8,8 @@ Flink accepts them, and `unknown_keys()` tells which look like typing errors.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
-from typing import AbstractSet, Any, TypeVar
+from collections.abc import Iterator, Mapping, Set
+from typing import Any, TypeVar
 
 from penstock.common.config_options import ConfigOption
 from penstock.common.config_values import parse_list, parse_value, to_text
@@ -84,7 +84,7 @@ class Configuration:
         self._entries[key] = bytes(value)
         return self
 
-    def key_set(self) -> AbstractSet[str]:
+    def key_set(self) -> Set[str]:
         return set(self._entries)
 
     def keys(self) -> list[str]:

@@ -143,11 +143,41 @@ class ExecutionConfig:
     def enable_force_kryo(self) -> ExecutionConfig:
         raise _java_serializers("enable_force_kryo")
 
+    def disable_force_kryo(self) -> ExecutionConfig:
+        """Changes nothing: there is no Kryo here."""
+        return self
+
+    def is_force_kryo_enabled(self) -> bool:
+        return False
+
     def enable_force_avro(self) -> ExecutionConfig:
         raise _java_serializers("enable_force_avro")
 
+    def disable_force_avro(self) -> ExecutionConfig:
+        """Changes nothing: Avro is only used where a format says so."""
+        return self
+
+    def is_force_avro_enabled(self) -> bool:
+        return False
+
     def disable_generic_types(self) -> ExecutionConfig:
         raise _java_serializers("disable_generic_types")
+
+    def enable_generic_types(self) -> ExecutionConfig:
+        """Changes nothing: undeclared values are always pickled."""
+        return self
+
+    def has_generic_types_disabled(self) -> bool:
+        return False
+
+    def get_default_kryo_serializer_classes(self) -> dict[str, str]:
+        return {}
+
+    def get_registered_kryo_types(self) -> list[str]:
+        return []
+
+    def get_registered_pojo_types(self) -> list[str]:
+        return []
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ExecutionConfig) and self._configuration == other._configuration
