@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from penstock.state.interfaces import OperatorStateStore as BroadcastStateStore
 
 if TYPE_CHECKING:
     from penstock.functions.accumulators import Accumulator
@@ -54,8 +56,11 @@ class KeyedStateStore(ABC):
         """One accumulator per key; reading gives the aggregate's result."""
 
 
-class OperatorStateStore(ABC):
-    """State that belongs to a subtask rather than to a key (Java API; see `CheckpointedFunction`)."""
+class OperatorStateStore(BroadcastStateStore):
+    """State that belongs to a subtask rather than to a key (Java API; see `CheckpointedFunction`).
+
+    PyFlink's store has broadcast state only; the lists are Java's.
+    """
 
     @abstractmethod
     def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState:
@@ -64,10 +69,6 @@ class OperatorStateStore(ABC):
     @abstractmethod
     def get_union_list_state(self, state_descriptor: ListStateDescriptor) -> ListState:
         """A list of which every subtask sees all elements after a restore."""
-
-    @abstractmethod
-    def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> Any:
-        """A map that is the same in every subtask."""
 
 
 class RuntimeContext(KeyedStateStore):

@@ -49,17 +49,13 @@ class RollingFunction(ReduceFunction):
         self.position = position
 
     def reduce(self, value1: Any, value2: Any) -> Any:
-        if not isinstance(value2, (tuple, list, Row, dict)):
-            return self._reduce_plain(value1, value2)
         position = self.position
+        if not _has_fields(value2, position):
+            return self._reduce_plain(value1, value2)
+        old, new = _field(value1, position), _field(value2, position)
         if self.kind in _TAKES_NEW:
-            return value2 if _TAKES_NEW[self.kind](value1[position], value2[position]) else value1
-        field = _COMBINE[self.kind](value1[position], value2[position])
-        if isinstance(value1, tuple):
-            return _replaced(value1, position, field)
-        result = copy.copy(value1)
-        result[position] = field
-        return result
+            return value2 if _TAKES_NEW[self.kind](old, new) else value1
+        return _with_field(value1, position, _COMBINE[self.kind](old, new))
 
     def _reduce_plain(self, value1: Any, value2: Any) -> Any:
         if self.position != 0:
@@ -72,10 +68,32 @@ class RollingFunction(ReduceFunction):
         return _COMBINE[self.kind](value1, value2)
 
 
-def _replaced(values: tuple[Any, ...], position: int | str, field: Any) -> Any:
-    """A copy of the tuple (or named tuple) with one field changed."""
-    if isinstance(position, str):
-        return values._replace(**{position: field})  # type: ignore[attr-defined]
-    changed = list(values)
-    changed[position] = field
-    return tuple(changed) if type(values) is tuple else type(values)(*changed)
+def _has_fields(value: Any, position: int | str) -> bool:
+    if isinstance(value, (tuple, list, Row, dict)):
+        return True
+    return isinstance(position, str) and hasattr(value, position)
+
+
+def _by_attribute(value: Any, position: int | str) -> bool:
+    """Named tuples and objects have named fields as attributes; rows and dicts take names as indexes."""
+    return isinstance(position, str) and not isinstance(value, (Row, dict, list))
+
+
+def _field(value: Any, position: Any) -> Any:
+    return getattr(value, position) if _by_attribute(value, position) else value[position]
+
+
+def _with_field(value: Any, position: Any, field: Any) -> Any:
+    """A copy of the element with one field changed."""
+    if isinstance(value, tuple):
+        if isinstance(position, str):
+            return value._replace(**{position: field})  # type: ignore[attr-defined]
+        changed = list(value)
+        changed[position] = field
+        return tuple(changed) if type(value) is tuple else type(value)(*changed)
+    result = copy.copy(value)
+    if _by_attribute(value, position):
+        setattr(result, position, field)
+    else:
+        result[position] = field
+    return result
