@@ -2,8 +2,8 @@
 
 Reading. A record is a line, or several when a quoted field holds line ends. `CsvRecords` cuts a text into
 records and each record into fields; `CsvDecoder` makes the fields values. Texts keep their blanks, numbers
-and booleans lose them. ARRAY and ROW fields are lists with a delimiter of their own. Lines shorter than the table
-are refused (with ignore-parse-errors: filled up with NULL), longer ones are refused (skipped).
+and booleans lose them. ARRAY and ROW fields are lists with a delimiter of their own. Lines shorter than the
+table are refused (with ignore-parse-errors: filled up with NULL), longer ones are refused (skipped).
 
 Writing. A text is quoted when it is longer than 24 characters or holds any character up to the delimiter
 (or the quote character, whichever is higher) in ASCII order: that is why texts with a blank are quoted.

@@ -11,6 +11,7 @@ that does not fit is NULL and the row stays; a record that is no JSON at all van
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
@@ -68,6 +69,8 @@ def _refuse_constant(name: str) -> Any:
 
 _DECODER = json.JSONDecoder(parse_float=JsonNumber, parse_constant=_refuse_constant, strict=False)
 _WHITESPACE = " \t\r\n"
+_ESCAPED = re.compile(r'["\\\x00-\x1f]')
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
 
 
 def parse_json(record: bytes | str) -> Any:
@@ -93,7 +96,12 @@ def compact(value: Any) -> str:
 
 
 def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+    return '"' + _ESCAPED.sub(_escape, text) + '"' if _ESCAPED.search(text) else f'"{text}"'
+
+
+def _escape(found: re.Match[str]) -> str:
+    c = found.group()
+    return _ESCAPES.get(c) or f"\\u{ord(c):04X}"
 
 
 class RowReader:
@@ -191,6 +199,8 @@ def _integer(bits: int) -> Convert:
         if type(value) is int:
             return v.check_range(value, bits)
         if type(value) is JsonNumber:
+            if bits < 32:  # Jackson cuts fractions off for INT and BIGINT only
+                raise BadField(f"{value} is not an integer")
             return v.check_range(int(Decimal(value)), bits)
         return v.parse_integer(_scalar(value), bits)
 
@@ -210,7 +220,7 @@ def _decimal(value: Any, precision: int, scale: int) -> Decimal | None:
         return v.fit_decimal(Decimal(value), precision, scale)
     if type(value) is JsonNumber:
         return v.fit_decimal(Decimal(value), precision, scale)
-    return v.parse_decimal(_scalar(value), precision, scale)
+    return v.parse_decimal(_scalar(value).strip(), precision, scale)
 
 
 def _boolean(value: Any) -> bool:

@@ -63,10 +63,9 @@ def to_single(value: float) -> float:
 
 
 def parse_decimal(text: str, precision: int, scale: int) -> Decimal | None:
-    stripped = text.strip()
-    if not _DECIMAL.fullmatch(stripped):
+    if not _DECIMAL.fullmatch(text):
         raise BadField(f"{text!r} is not a number")
-    return fit_decimal(Decimal(stripped), precision, scale)
+    return fit_decimal(Decimal(text), precision, scale)
 
 
 def fit_decimal(value: Decimal, precision: int, scale: int) -> Decimal | None:
@@ -84,7 +83,7 @@ def parse_boolean(text: str) -> bool:
 
 def parse_base64(text: str) -> bytes:
     try:
-        return base64.b64decode(text.encode("ascii"), validate=True)
+        return base64.b64decode("".join(text.split()).encode("ascii"), validate=True)
     except (binascii.Error, UnicodeEncodeError, ValueError):
         raise BadField(f"{text!r} is not base64") from None
 
@@ -102,7 +101,7 @@ def parse_date(text: str) -> dt.date:
 
 def parse_lenient_date(text: str) -> dt.date:
     """java.sql.Date: single digits are fine, and a day beyond the month's end runs into the next month."""
-    found = _LENIENT_DATE.fullmatch(text.strip())
+    found = _LENIENT_DATE.fullmatch(text)
     if not found:
         raise BadField(f"{text!r} is not a date (yyyy-MM-dd)")
     year, month, day = map(int, found.groups())

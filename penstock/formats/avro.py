@@ -1,0 +1,156 @@
+"""Avro object files through fastavro: a schema from a row type, and rows in and out.
+
+Timestamps are `local-timestamp-*` for TIMESTAMP and `timestamp-*` for TIMESTAMP_LTZ, millisecond up to precision
+3, else microsecond; nullable types are unions with null first.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, BinaryIO
+
+from penstock.common.datatypes import (
+    ArrayType,
+    BigIntType,
+    BinaryType,
+    BooleanType,
+    CharType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntType,
+    LocalZonedTimestampType,
+    MapType,
+    MultisetType,
+    RowType,
+    SmallIntType,
+    TimestampType,
+    TimeType,
+    TinyIntType,
+    VarBinaryType,
+    VarCharType,
+)
+from penstock.common.errors import MalformedRecordError, MissingDependencyError, ValidationError
+
+_SIMPLE: dict[type[DataType], Any] = {
+    CharType: "string",
+    VarCharType: "string",
+    BooleanType: "boolean",
+    TinyIntType: "int",
+    SmallIntType: "int",
+    IntType: "int",
+    BigIntType: "long",
+    FloatType: "float",
+    DoubleType: "double",
+    BinaryType: "bytes",
+    VarBinaryType: "bytes",
+    DateType: {"type": "int", "logicalType": "date"},
+    TimeType: {"type": "int", "logicalType": "time-millis"},
+}
+
+
+def _fastavro() -> Any:
+    try:
+        import fastavro
+    except ImportError as error:
+        raise MissingDependencyError(
+            "the avro format needs the package fastavro", do="pip install 'penstock[avro]'"
+        ) from error
+    return fastavro
+
+
+def avro_schema(row_type: RowType, name: str = "record") -> dict[str, Any]:
+    """The record schema for a row type; nested records get their path as name."""
+    fields = [
+        {"name": f.name, "type": _schema(f.data_type, f"{name}_{f.name}"), "default": None}
+        if f.data_type.is_nullable
+        else {"name": f.name, "type": _schema(f.data_type, f"{name}_{f.name}")}
+        for f in row_type.fields
+    ]
+    return {"type": "record", "name": name, "fields": fields}
+
+
+def _schema(data_type: DataType, name: str) -> Any:
+    bare = _bare_schema(data_type, name)
+    return ["null", bare] if data_type.is_nullable else bare
+
+
+def _bare_schema(data_type: DataType, name: str) -> Any:
+    if type(data_type) in _SIMPLE:
+        return _SIMPLE[type(data_type)]
+    if isinstance(data_type, DecimalType):
+        scale = data_type.scale
+        return {"type": "bytes", "logicalType": "decimal", "precision": data_type.precision, "scale": scale}
+    if isinstance(data_type, (TimestampType, LocalZonedTimestampType)):
+        unit = "millis" if data_type.precision <= 3 else "micros"
+        local = "local-" if isinstance(data_type, TimestampType) else ""
+        return {"type": "long", "logicalType": f"{local}timestamp-{unit}"}
+    if isinstance(data_type, ArrayType):
+        return {"type": "array", "items": _schema(data_type.element_type, name)}
+    if isinstance(data_type, MapType):
+        return {"type": "map", "values": _schema(data_type.value_type, name)}
+    if isinstance(data_type, MultisetType):
+        return {"type": "map", "values": "int"}
+    if isinstance(data_type, RowType):
+        return avro_schema(data_type, name)
+    raise ValidationError(f"the avro format has no form for type {data_type.as_summary()}")
+
+
+Convert = Callable[[Any], Any]
+
+
+def _to_avro(data_type: DataType) -> Convert:
+    if isinstance(data_type, RowType):
+        parts = [(f.name, _to_avro(f.data_type)) for f in data_type.fields]
+        return lambda row: {
+            name: None if x is None else convert(x) for (name, convert), x in zip(parts, row, strict=True)
+        }
+    if isinstance(data_type, ArrayType):
+        element = _to_avro(data_type.element_type)
+        return lambda items: [None if x is None else element(x) for x in items]
+    if isinstance(data_type, MapType):
+        item = _to_avro(data_type.value_type)
+        return lambda entries: {k: None if x is None else item(x) for k, x in entries.items()}
+    return lambda value: value
+
+
+def _from_avro(data_type: DataType) -> Convert:
+    if isinstance(data_type, RowType):
+        parts = [(f.name, _from_avro(f.data_type)) for f in data_type.fields]
+        return lambda record: tuple(
+            None if record.get(name) is None else convert(record[name]) for name, convert in parts
+        )
+    if isinstance(data_type, ArrayType):
+        element = _from_avro(data_type.element_type)
+        return lambda items: [None if x is None else element(x) for x in items]
+    if isinstance(data_type, MapType):
+        item = _from_avro(data_type.value_type)
+        return lambda entries: {k: None if x is None else item(x) for k, x in entries.items()}
+    if isinstance(data_type, TimestampType):
+        # Files of older writers hold TIMESTAMP as a moment in UTC.
+        return lambda value: value.astimezone(dt.timezone.utc).replace(tzinfo=None) if value.tzinfo else value
+    if isinstance(data_type, LocalZonedTimestampType):
+        return lambda value: value if value.tzinfo else value.replace(tzinfo=dt.timezone.utc)
+    return lambda value: value
+
+
+def read_avro(stream: BinaryIO, row_type: RowType) -> Iterator[tuple[Any, ...]]:
+    """The rows of an object file, fields found by name."""
+    convert = _from_avro(row_type)
+    try:
+        for record in _fastavro().reader(stream):
+            yield convert(record)
+    except (ValueError, EOFError, KeyError) as error:
+        raise MalformedRecordError(f"avro file cannot be read: {error}") from error
+
+
+def write_avro(
+    stream: BinaryIO, row_type: RowType, rows: Iterable[tuple[Any, ...]], codec: str | None = None
+) -> None:
+    """An object file with all the rows; Flink's default codec is snappy, ours deflate needs no library."""
+    convert = _to_avro(row_type)
+    schema = avro_schema(row_type)
+    _fastavro().writer(stream, schema, map(convert, rows), codec=codec or "deflate")

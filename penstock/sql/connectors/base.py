@@ -1,0 +1,119 @@
+"""What SQL needs from a connector.
+
+A connector is made from a table's WITH options by `find_connector`, which refuses options it does not know.
+It then answers four questions: does the table make sense (`validate`), what metadata it offers
+(`metadata_columns`), where its rows are (`batch_relation`, a Spark relation) and how to write some (`write_batch`).
+
+A relation has the table's physical columns by name, then the metadata columns the query asked for
+(`table.requested_metadata`) in the connector's own types. A changelog source adds `__kind` (TINYINT: 0 +I,
+1 -U, 2 +U, 3 -D) and `__pos` (BIGINT: arrival order).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from penstock.common.datatypes import DataType
+from penstock.common.errors import NotSupportedError, ValidationError
+from penstock.formats.base import Option, read_options
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from penstock.table.catalog import CatalogTable
+
+Direction = Literal["source", "sink"]
+ChangelogMode = Literal["insert-only", "changelog"]
+
+KIND_COLUMN = "__kind"
+POSITION_COLUMN = "__pos"
+
+
+class SqlConnector:
+    """Base of the connectors; see the module's text for the contract."""
+
+    name: ClassVar[str] = ""
+    options: ClassVar[tuple[Option, ...]] = ()
+    directions: ClassVar[tuple[Direction, ...]] = ("source", "sink")
+    metadata_columns: Mapping[str, DataType] = {}
+
+    def __init__(self, options: Mapping[str, str], table_path: str) -> None:
+        self.table_path = table_path
+        self.raw_options = dict(options)
+        self.check_keys(options)
+        try:
+            self.values: dict[str, Any] = read_options(self.options, options)
+        except ValidationError as error:
+            raise self.refused(error.what, do=error.do) from None
+
+    def check_keys(self, options: Mapping[str, str]) -> None:
+        """Refuses the options that neither the connector nor its format knows."""
+        unknown = [key for key in options if not self.knows(key)]
+        if unknown:
+            known = [option.name for option in self.options]
+            close = difflib.get_close_matches(unknown[0], known, 1)
+            do = f"did you mean '{close[0]}'?" if close else f"supported options: {', '.join(sorted(known))}"
+            raise self.refused(f"connector '{self.name}' has no option '{unknown[0]}'", do=do)
+
+    def knows(self, key: str) -> bool:
+        return key in ("connector", "property-version") or any(key == option.name for option in self.options)
+
+    def refused(self, what: str, do: str | None = None) -> ValidationError:
+        return ValidationError(what, where=f"table {self.table_path}", do=do)
+
+    def validate(self, table: CatalogTable, for_: Direction) -> None:
+        """Refuses what the connector cannot do with this table, before anything runs."""
+        if for_ not in self.directions:
+            can = " and ".join(self.directions)
+            raise self.refused(f"connector '{self.name}' can only be used as a {can}")
+        for column in table.metadata_columns if for_ == "source" else ():
+            self._check_metadata(column.metadata_key or column.name)
+        persisted = [c.name for c in table.metadata_columns if not c.is_virtual]
+        if for_ == "sink" and persisted:
+            raise self.refused(
+                f"connector '{self.name}' cannot write the metadata column '{persisted[0]}'",
+                do="declare it VIRTUAL, which leaves it out when writing",
+            )
+
+    def _check_metadata(self, key: str) -> None:
+        if key not in self.metadata_columns:
+            offered = ", ".join(sorted(self.metadata_columns)) or "none"
+            raise self.refused(
+                f"connector '{self.name}' has no metadata key '{key}'", do=f"it offers: {offered}"
+            )
+
+    def changelog_mode(self, table: CatalogTable) -> ChangelogMode:
+        """What reading the table gives, and what a sink accepts: plain rows or changes."""
+        return "insert-only"
+
+    def is_bounded(self, table: CatalogTable) -> bool:
+        return True
+
+    def batch_relation(
+        self, spark: SparkSession, table: CatalogTable, columns: Sequence[str] | None = None
+    ) -> str:
+        """A relation for Spark SQL: the name of a temporary view, or a query in parentheses.
+
+        Args:
+            columns: The physical columns that the query needs; others may be NULL in the relation, and what
+                stands in them cannot make the query fail.
+        """
+        raise NotSupportedError(f"reading from '{self.name}'", "it is a sink only")
+
+    def write_batch(
+        self,
+        spark: SparkSession,
+        table: CatalogTable,
+        df: DataFrame,
+        overwrite: bool = False,
+        static_partition: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Writes the rows, all or none. `df` has the sink columns by position."""
+        raise NotSupportedError(f"writing to '{self.name}'", "it is a source only")
+
+
+def quoted(names: Iterable[str]) -> str:
+    """Column names for Spark SQL."""
+    return ", ".join("`" + name.replace("`", "``") + "`" for name in names)

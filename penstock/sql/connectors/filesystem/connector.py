@@ -1,0 +1,277 @@
+"""The filesystem connector's options, and how its tables look to SQL."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from penstock.common.datatypes import DataTypes, RowField, RowType
+from penstock.common.errors import NotSupportedError, ValidationError
+from penstock.formats import Format, find_format
+from penstock.formats.base import Option, boolean, one_of
+from penstock.sql.connectors.base import (
+    KIND_COLUMN,
+    POSITION_COLUMN,
+    ChangelogMode,
+    Direction,
+    SqlConnector,
+)
+from penstock.sql.connectors.filesystem import columnar
+from penstock.sql.connectors.filesystem.files import FileEntry, FileStore
+from penstock.sql.connectors.filesystem.partitions import Partitioning
+from penstock.sql.connectors.filesystem.reader import FileScan, FileSplit, cut, group
+from penstock.sql.connectors.filesystem.writer import STAGED_SCHEMA, FileSink, StagedFile, commit
+from penstock.sql.connectors.spark_types import RowsToArrow, spark_schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+    from penstock.table.catalog import CatalogTable
+
+_view_numbers = itertools.count(1)
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise ValueError(f"not a regular expression ({error})") from None
+
+
+class FileSystemConnector(SqlConnector):
+    """Folders of files in any of the formats."""
+
+    name = "filesystem"
+    options = (
+        Option("path", required=True),
+        Option("format", required=True),
+        Option("partition.default-name", default="__DEFAULT_PARTITION__"),
+        Option("source.monitor-interval"),
+        Option("source.report-statistics", one_of("NONE", "ALL"), "ALL"),
+        Option("source.path.regex-pattern", _pattern),
+        Option("sink.rolling-policy.file-size"),
+        Option("sink.rolling-policy.rollover-interval"),
+        Option("sink.rolling-policy.check-interval"),
+        Option("sink.rolling-policy.inactivity-interval"),
+        Option("sink.shuffle-by-partition.enable", boolean, False),
+        Option("partition.time-extractor.kind"),
+        Option("partition.time-extractor.class"),
+        Option("partition.time-extractor.timestamp-formatter"),
+        Option("partition.time-extractor.timestamp-pattern"),
+        Option("sink.partition-commit.trigger", one_of("process-time", "partition-time"), "process-time"),
+        Option("sink.partition-commit.watermark-time-zone"),
+        Option("sink.partition-commit.delay"),
+        Option("sink.partition-commit.policy.kind"),
+        Option("sink.partition-commit.policy.class"),
+        Option("sink.partition-commit.policy.class.parameters"),
+        Option("sink.partition-commit.success-file.name", default="_SUCCESS"),
+        Option("auto-compaction", boolean, False),
+        Option("compaction.file-size"),
+        Option("compaction.parallelism", int),
+        Option("sink.parallelism", int),
+    )
+    metadata_columns = {
+        "file.path": DataTypes.STRING(False),
+        "file.name": DataTypes.STRING(False),
+        "file.size": DataTypes.BIGINT(False),
+        "file.modification-time": DataTypes.TIMESTAMP_LTZ(3, False),
+    }
+
+    def __init__(self, options: Mapping[str, str], table_path: str) -> None:
+        super().__init__(options, table_path)
+        self.format: Format = self._find_format()
+        self.format_options = self._format_options()
+        self.store = FileStore(self.values["path"])
+
+    def knows(self, key: str) -> bool:
+        return super().knows(key) or key.startswith(self.raw_options.get("format", "") + ".")
+
+    def _find_format(self) -> Format:
+        try:
+            return find_format(self.values["format"])
+        except ValidationError as error:
+            raise self.refused(error.what, do=error.do) from None
+
+    def _format_options(self) -> dict[str, Any]:
+        try:
+            return self.format.read_options(self.raw_options)
+        except ValidationError as error:
+            raise self.refused(error.what, do=error.do) from None
+
+    # --- checks
+
+    def validate(self, table: CatalogTable, for_: Direction) -> None:
+        super().validate(table, for_)
+        missing = [key for key in table.partition_keys if key not in table.physical_schema.names]
+        if missing:
+            raise self.refused(f"partition column '{missing[0]}' is not a column of the table")
+        file_type = self._file_type(table)
+        if not len(file_type):
+            raise self.refused("a table needs at least one column that is not a partition column")
+        try:
+            self.format.check(file_type, self.format_options)
+        except ValidationError as error:
+            raise self.refused(error.what, do=error.do) from None
+        if for_ == "sink":
+            self._validate_sink()
+
+    def _validate_sink(self) -> None:
+        if self.format_options.get("schema-include"):
+            raise self.refused(
+                "debezium-json cannot write records with a schema", do="leave schema-include out"
+            )
+        policies = (self.values["sink.partition-commit.policy.kind"] or "").split(",")
+        for policy in policies:
+            if policy.strip() not in ("", "success-file"):
+                raise NotSupportedError(
+                    f"partition commit policy '{policy.strip()}'",
+                    "there is neither a Hive metastore nor a class loader here",
+                    where=f"table {self.table_path}",
+                )
+
+    def changelog_mode(self, table: CatalogTable) -> ChangelogMode:
+        return "changelog" if self.format.changelog else "insert-only"
+
+    def is_bounded(self, table: CatalogTable) -> bool:
+        return self.values["source.monitor-interval"] is None
+
+    # --- reading
+
+    def batch_relation(
+        self, spark: SparkSession, table: CatalogTable, columns: Sequence[str] | None = None
+    ) -> str:
+        if not self.is_bounded(table):
+            raise self.refused(
+                "a table with 'source.monitor-interval' never ends and cannot be read in batch mode",
+                do="leave the option out, or use streaming mode",
+            )
+        if columnar.reads(self.format.name):
+            return columnar.relation(spark, self, table)
+        scan, splits = self.scan(table, columns), self.splits(table)
+        frame = _read(spark, scan, splits, self.relation_type(table))
+        view = f"penstock_files_{next(_view_numbers)}_{uuid.uuid4().hex[:8]}"
+        frame.createOrReplaceTempView(view)
+        return view
+
+    def scan(self, table: CatalogTable, columns: Sequence[str] | None = None) -> FileScan:
+        """How the table's files are read; streaming sources use it too."""
+        file_type = self._file_type(table)
+        layout: list[tuple[str, Any]] = []
+        for field in table.physical_schema.fields:
+            if field.name in table.partition_keys:
+                layout.append(("partition", table.partition_keys.index(field.name)))
+            else:
+                layout.append(("file", file_type.names.index(field.name)))
+        layout += [("metadata", column.metadata_key or column.name) for column in table.requested_metadata]
+        wanted = None
+        if columns is not None:
+            wanted = tuple(i for i, name in enumerate(file_type.names) if name in columns) or None
+        return FileScan(
+            self.store,
+            self.format.name,
+            self.raw_options,
+            file_type,
+            tuple(layout),
+            wanted,
+            with_kind=self.format.changelog,
+        )
+
+    def splits(self, table: CatalogTable) -> list[FileSplit]:
+        """The table's files as they are now."""
+        return cut(self.listing(table), splittable=self.format.framing == "line")
+
+    def listing(self, table: CatalogTable) -> list[tuple[FileEntry, tuple[Any, ...]]]:
+        pattern = self.values["source.path.regex-pattern"]
+        files = [f for f in self.store.files() if pattern is None or pattern.fullmatch(f.path)]
+        if not table.partition_keys:
+            return [(file, ()) for file in files]
+        partitioning = self._partitioning(table)
+        placed = [(file, partitioning.values(self.store.relative(file.path))) for file in files]
+        return [(file, values) for file, values in placed if values is not None]
+
+    def relation_type(self, table: CatalogTable) -> RowType:
+        """The columns of the relation."""
+        fields = list(table.physical_schema.fields)
+        for column in table.requested_metadata:
+            fields.append(RowField(column.name, self.metadata_columns[column.metadata_key or column.name]))
+        if self.format.changelog:
+            fields.append(RowField(KIND_COLUMN, DataTypes.TINYINT()))
+            fields.append(RowField(POSITION_COLUMN, DataTypes.BIGINT()))
+        return RowType(fields, nullable=False)
+
+    def _file_type(self, table: CatalogTable) -> RowType:
+        fields = [f for f in table.physical_schema.fields if f.name not in table.partition_keys]
+        return RowType(fields, nullable=False)
+
+    def _partitioning(self, table: CatalogTable) -> Partitioning:
+        default_name = self.values["partition.default-name"]
+        return Partitioning.of(table.physical_schema, table.partition_keys, default_name)
+
+    # --- writing
+
+    def write_batch(
+        self,
+        spark: SparkSession,
+        table: CatalogTable,
+        df: DataFrame,
+        overwrite: bool = False,
+        static_partition: Mapping[str, Any] | None = None,
+    ) -> None:
+        staging = f"{self.store.root}/.staging_{uuid.uuid4().hex}"
+        try:
+            files = self._stage(table, df, staging)
+            commit(
+                self.store,
+                files,
+                overwrite=overwrite,
+                partitioned=bool(table.partition_keys),
+                success_file=self._success_file(table),
+            )
+        finally:
+            self.store.delete_folder(staging)
+
+    def _stage(self, table: CatalogTable, df: DataFrame, staging: str) -> list[StagedFile]:
+        if columnar.reads(self.format.name):
+            return columnar.stage(self, table, df, staging)
+        sink = self.sink(table, staging, kind_column=df.columns[-1] == KIND_COLUMN)
+        reported = df.mapInArrow(sink.write, STAGED_SCHEMA).collect()
+        return [StagedFile(row.staged, row.folder, row.name) for row in reported]
+
+    def sink(self, table: CatalogTable, staging: str, kind_column: bool = False) -> FileSink:
+        """How rows are written into a staging folder; streaming sinks use it too."""
+        return FileSink(
+            self.store,
+            self.format.name,
+            self.raw_options,
+            table.physical_schema,
+            self._partitioning(table),
+            staging,
+            kind_column,
+        )
+
+    def _success_file(self, table: CatalogTable) -> str | None:
+        wanted = "success-file" in (self.values["sink.partition-commit.policy.kind"] or "")
+        return (
+            self.values["sink.partition-commit.success-file.name"]
+            if wanted and table.partition_keys
+            else None
+        )
+
+
+def _read(spark: SparkSession, scan: FileScan, splits: list[FileSplit], row_type: RowType) -> DataFrame:
+    """A DataFrame whose task n reads the n-th group of splits, so that rows stay in file order."""
+    tasks = group(splits, spark.sparkContext.defaultParallelism)
+
+    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        to_arrow = RowsToArrow(row_type)
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                for split in tasks[number]:
+                    yield from to_arrow.batches(scan.rows(split))
+
+    numbers = spark.range(0, len(tasks), 1, max(1, len(tasks)))
+    return numbers.mapInArrow(read, spark_schema(row_type))

@@ -1,0 +1,205 @@
+"""Flink's types as Spark's (in DDL text) and as Arrow's, and rows as Arrow batches.
+
+`RowsToArrow` and `ArrowToRows` are compiled once per schema: only columns that hold a map or a row somewhere
+need their values converted, the rest goes through Arrow's own conversion.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.common.datatypes import (
+    ArrayType,
+    BigIntType,
+    BinaryType,
+    BooleanType,
+    CharType,
+    DataType,
+    DateType,
+    DayTimeIntervalType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntType,
+    LocalZonedTimestampType,
+    MapType,
+    MultisetType,
+    NullType,
+    RowType,
+    SmallIntType,
+    TimestampType,
+    TimeType,
+    TinyIntType,
+    VarBinaryType,
+    VarCharType,
+    YearMonthIntervalType,
+)
+from penstock.common.errors import NotSupportedError
+
+_SIMPLE: dict[type[DataType], tuple[str, pa.DataType]] = {
+    CharType: ("STRING", pa.string()),
+    VarCharType: ("STRING", pa.string()),
+    BooleanType: ("BOOLEAN", pa.bool_()),
+    TinyIntType: ("TINYINT", pa.int8()),
+    SmallIntType: ("SMALLINT", pa.int16()),
+    IntType: ("INT", pa.int32()),
+    BigIntType: ("BIGINT", pa.int64()),
+    FloatType: ("FLOAT", pa.float32()),
+    DoubleType: ("DOUBLE", pa.float64()),
+    DateType: ("DATE", pa.date32()),
+    BinaryType: ("BINARY", pa.binary()),
+    VarBinaryType: ("BINARY", pa.binary()),
+    TimestampType: ("TIMESTAMP_NTZ", pa.timestamp("us")),
+    LocalZonedTimestampType: ("TIMESTAMP", pa.timestamp("us", "UTC")),
+    DayTimeIntervalType: ("INTERVAL DAY TO SECOND", pa.duration("us")),
+    YearMonthIntervalType: ("INTERVAL YEAR TO MONTH", pa.int32()),
+    NullType: ("VOID", pa.null()),
+}
+
+
+def spark_type(data_type: DataType) -> str:
+    """The Spark SQL type that holds values of a Flink type."""
+    if type(data_type) in _SIMPLE:
+        return _SIMPLE[type(data_type)][0]
+    if isinstance(data_type, DecimalType):
+        return f"DECIMAL({data_type.precision},{data_type.scale})"
+    if isinstance(data_type, TimeType):
+        return "TIME(6)"
+    if isinstance(data_type, ArrayType):
+        return f"ARRAY<{spark_type(data_type.element_type)}>"
+    if isinstance(data_type, MapType):
+        return f"MAP<{spark_type(data_type.key_type)},{spark_type(data_type.value_type)}>"
+    if isinstance(data_type, MultisetType):
+        return f"MAP<{spark_type(data_type.element_type)},INT>"
+    if isinstance(data_type, RowType):
+        return f"STRUCT<{', '.join(f'{quote(f.name)}: {spark_type(f.data_type)}' for f in data_type.fields)}>"
+    raise _unsupported(data_type)
+
+
+def arrow_type(data_type: DataType) -> pa.DataType:
+    """The Arrow type in which PySpark exchanges values of that Spark type."""
+    if type(data_type) in _SIMPLE:
+        return _SIMPLE[type(data_type)][1]
+    if isinstance(data_type, DecimalType):
+        return pa.decimal128(data_type.precision, data_type.scale)
+    if isinstance(data_type, TimeType):
+        return pa.time64("ns")
+    if isinstance(data_type, ArrayType):
+        return pa.list_(arrow_type(data_type.element_type))
+    if isinstance(data_type, MapType):
+        return pa.map_(arrow_type(data_type.key_type), arrow_type(data_type.value_type))
+    if isinstance(data_type, MultisetType):
+        return pa.map_(arrow_type(data_type.element_type), pa.int32())
+    if isinstance(data_type, RowType):
+        return pa.struct([pa.field(f.name, arrow_type(f.data_type)) for f in data_type.fields])
+    raise _unsupported(data_type)
+
+
+def _unsupported(data_type: DataType) -> NotSupportedError:
+    return NotSupportedError(f"type {data_type.as_summary()} in a connector", "it has no Arrow form yet")
+
+
+def quote(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def spark_schema(row_type: RowType) -> str:
+    """A DDL text for `mapInArrow` and readers."""
+    return ", ".join(f"{quote(f.name)} {spark_type(f.data_type)}" for f in row_type.fields)
+
+
+Convert = Callable[[Any], Any]
+
+
+def _each(convert: Convert) -> Convert:
+    return lambda values: [None if value is None else convert(value) for value in values]
+
+
+def _to_arrow(data_type: DataType) -> Convert | None:
+    """How a value is prepared for `pa.array`; None where it can stay as it is."""
+    if isinstance(data_type, ArrayType):
+        element = _to_arrow(data_type.element_type)
+        return _each(element) if element else None
+    if isinstance(data_type, (MapType, MultisetType)):
+        item = _to_arrow(data_type.value_type) if isinstance(data_type, MapType) else None
+        if item is None:
+            return lambda value: list(value.items())
+        return lambda value: [(key, None if x is None else item(x)) for key, x in value.items()]
+    if isinstance(data_type, RowType):
+        parts = [(f.name, _to_arrow(f.data_type) or (lambda x: x)) for f in data_type.fields]
+        return lambda value: {
+            name: None if x is None else convert(x) for (name, convert), x in zip(parts, value, strict=True)
+        }
+    return None
+
+
+def _from_arrow(data_type: DataType) -> Convert | None:
+    if isinstance(data_type, ArrayType):
+        element = _from_arrow(data_type.element_type)
+        return _each(element) if element else None
+    if isinstance(data_type, (MapType, MultisetType)):
+        item = _from_arrow(data_type.value_type) if isinstance(data_type, MapType) else None
+        if item is None:
+            return dict
+        return lambda value: {key: None if x is None else item(x) for key, x in value}
+    if isinstance(data_type, RowType):
+        parts = [_from_arrow(f.data_type) or (lambda x: x) for f in data_type.fields]
+        return lambda value: tuple(
+            None if x is None else convert(x) for convert, x in zip(parts, value.values(), strict=True)
+        )
+    return None
+
+
+class RowsToArrow:
+    """Tuples of Python values to record batches of at most `batch_rows` rows."""
+
+    def __init__(self, row_type: RowType, batch_rows: int = 8192) -> None:
+        self._schema = pa.schema([pa.field(f.name, arrow_type(f.data_type)) for f in row_type.fields])
+        self._prepare = [_to_arrow(f.data_type) for f in row_type.fields]
+        self._batch_rows = batch_rows
+
+    def batches(self, rows: Iterator[tuple[Any, ...]]) -> Iterator[pa.RecordBatch]:
+        pending: list[tuple[Any, ...]] = []
+        for row in rows:
+            pending.append(row)
+            if len(pending) >= self._batch_rows:
+                yield self.batch(pending)
+                pending = []
+        if pending:
+            yield self.batch(pending)
+
+    def batch(self, rows: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
+        columns = list(zip(*rows, strict=True)) if rows else [()] * len(self._schema)
+        arrays = [
+            pa.array(_each(prepare)(values) if prepare else values, field.type)
+            for values, prepare, field in zip(columns, self._prepare, self._schema, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+
+
+class ArrowToRows:
+    """Record batches to tuples of Python values; TIMESTAMP_LTZ comes as an aware datetime in UTC."""
+
+    def __init__(self, row_type: RowType) -> None:
+        self._restore = [_from_arrow(f.data_type) for f in row_type.fields]
+        self._types = [arrow_type(f.data_type) for f in row_type.fields]
+
+    def rows(self, batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
+        columns = []
+        for array, restore, data_type in zip(batch.columns, self._restore, self._types, strict=True):
+            values = _python_values(array, data_type)
+            columns.append(_each(restore)(values) if restore else values)
+        return zip(*columns, strict=True)
+
+
+def _python_values(array: pa.Array, data_type: pa.DataType) -> list[Any]:
+    if pa.types.is_time(data_type):
+        array = array.cast(pa.time64("us"), safe=False)
+    elif pa.types.is_timestamp(data_type) and data_type.tz:
+        return [None if x is None else x.astimezone(dt.timezone.utc) for x in array.to_pylist()]
+    values: list[Any] = array.to_pylist()
+    return values

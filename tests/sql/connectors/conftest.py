@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from penstock.common.datatype_parser import parse_type
+from penstock.runtime.spark.session import get_spark
+from penstock.sql.connectors import find_connector
+from penstock.table.catalog import CatalogTable
+from penstock.table.schema import Schema, SchemaColumn
+
+
+@pytest.fixture(scope="session")
+def spark() -> Any:
+    return get_spark({"spark.master": "local[2]", "spark.driver.memory": "1g"})
+
+
+class Table:
+    """A table with its connector: `read` and `write` go through Spark as a query would."""
+
+    def __init__(
+        self,
+        spark: Any,
+        columns: str,
+        options: Mapping[str, str],
+        partitioned_by: tuple[str, ...] = (),
+        metadata: tuple[str, ...] = (),
+    ) -> None:
+        fields = parse_type(f"ROW<{columns}>").fields
+        physical = [SchemaColumn(f.name, f.data_type) for f in fields]
+        asked = [SchemaColumn(key, None, metadata_key=key, is_virtual=True) for key in metadata]
+        self.spark = spark
+        self.table = CatalogTable(
+            Schema(tuple([*physical, *asked])),
+            dict(options),
+            partition_keys=partitioned_by,
+            requested_metadata=tuple(asked),
+        )
+        self.connector = find_connector(options, "cat.db.t")
+
+    def read(self, columns: list[str] | None = None) -> list[tuple[Any, ...]]:
+        self.connector.validate(self.table, "source")
+        relation = self.connector.batch_relation(self.spark, self.table, columns)
+        return [tuple(row) for row in self.spark.sql(f"SELECT * FROM {relation}").collect()]
+
+    def write(self, query: str, overwrite: bool = False) -> None:
+        self.connector.validate(self.table, "sink")
+        self.connector.write_batch(self.spark, self.table, self.spark.sql(query), overwrite)
+
+
+@pytest.fixture
+def make_table(spark: Any) -> Callable[..., Table]:
+    def make(columns: str, options: Mapping[str, str], **more: Any) -> Table:
+        return Table(spark, columns, options, **more)
+
+    return make
