@@ -1,17 +1,19 @@
 """Base of operators that run a user's function: its lifecycle, and what it carries from epoch to epoch.
 
 `open()` of a function runs once per process and subtask. What its constructor set and it changes later
-(`self.count += 1`) is carried with the operator's state; what `open()` made is a resource of the process and is
-not. `functions/carried.py` tells the two apart.
+(`self.count += 1`) is carried with the operator's state; what `open()` made is a resource of the process and
+is not. `functions/carried.py` tells the two apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from penstock.functions.carried import CarriedState
+from penstock.functions.checkpointed import CheckpointedFunction
 from penstock.operators.base import Operator
+from penstock.operators.checkpoint_context import InitializationContext, SnapshotContext
 from penstock.operators.failures import user_error
 from penstock.operators.runtime_context import StreamingRuntimeContext
 from penstock.operators.timer_service import KeyedTimerService, UnkeyedTimerService
@@ -33,6 +35,7 @@ class FunctionOperator(Operator):
         functions = self.functions()
         self._carried = {name: CarriedState(function) for name, function in functions.items()}
         for name, function in functions.items():
+            self._initialize_state(function)
             self._lifecycle(function, "open", self.runtime_context)
             self._carried[name].after_open()
 
@@ -50,9 +53,26 @@ class FunctionOperator(Operator):
             if state and state.get(name) is not None:
                 carried.restore(state[name])
 
+    def end_epoch(self) -> None:
+        """The end of an epoch is a checkpoint: functions that keep operator state put it in place."""
+        for function in self.functions().values():
+            if isinstance(function, CheckpointedFunction):
+                self._lifecycle(function, "snapshot_state", SnapshotContext(self.context))
+
+    def restore(self, states: Sequence[Any]) -> None:
+        super().restore(states)
+        for function in self.functions().values():
+            self._initialize_state(function, restored=True)
+
     def accumulators(self) -> dict[str, Any]:
         """The accumulators that the user's functions added, by name."""
-        return self.runtime_context.accumulators
+        context = getattr(self, "runtime_context", None)  # an operator that had ended is never opened
+        return {} if context is None else context.accumulators
+
+    def _initialize_state(self, function: Any, restored: bool = False) -> None:
+        if isinstance(function, CheckpointedFunction):
+            context = InitializationContext(self.context, self.runtime_context, restored)
+            self._lifecycle(function, "initialize_state", context)
 
     def _make_timer_service(self) -> UnkeyedTimerService:
         backend = self.context.keyed_state

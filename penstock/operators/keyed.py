@@ -1,8 +1,8 @@
 """Base of operators on keyed streams: who selects the key, fires timers, and ends a key in BATCH mode.
 
-Timers fire in rounds. A watermark takes everything that is due out of the queue and fires it in time order, so
-deleting a timer of that round has no effect, and a timer that `on_timer` registers behind the watermark waits
-for the next watermark:
+Timers fire in rounds. A watermark takes everything that is due out of the queue and fires it in time order,
+so deleting a timer of that round has no effect, and a timer that `on_timer` registers behind the watermark
+waits for the next watermark:
 
     registered 3, 5        watermark 10 fires 3, 5; on_timer(3) registers 4
                            watermark 11 fires 4
@@ -39,6 +39,9 @@ class KeyedOperator(FunctionOperator):
         function: The user's function.
         key_selectors: One per input: value -> key, or None for an input without keys (broadcast).
     """
+
+    stamps_all_results = False
+    """Whether what processing-time timers emit has a timestamp of its own (windows: their end)."""
 
     def __init__(self, function: Any, *key_selectors: Any) -> None:
         super().__init__(function)
@@ -88,8 +91,8 @@ class KeyedOperator(FunctionOperator):
             due = queue.next_time()
 
     def on_processing_time(self) -> None:
-        # Time stands still within an epoch: a timer for "now" that on_timer registers waits for the next epoch,
-        # or a function that keeps registering it would never return.
+        # Time stands still within an epoch: a timer for "now" that on_timer registers waits for the next
+        # epoch, or a function that keeps registering it would never return.
         now = self.context.clock.processing_time_ms
         queue = self.backend.processing_timers
         limit = now
@@ -109,7 +112,7 @@ class KeyedOperator(FunctionOperator):
         except Exception as error:
             at = f"a timer at {timer.time_ms} of key {timer.key!r}" if timer else "a timer"
             raise user_error(error, self.context, self.function, during=at) from error
-        self.results.flush(timestamped=domain is TimeDomain.EVENT_TIME)
+        self.results.flush(timestamped=self.stamps_all_results or domain is TimeDomain.EVENT_TIME)
 
     # -- BATCH mode -----------------------------------------------------------------------------------------
 
@@ -138,7 +141,8 @@ class KeyedOperator(FunctionOperator):
         self.backend.set_current_key(self._run_key)
         self.on_key_finished()
         self.results.flush()
-        self.backend.drop_current_key()
+        for state in self.runtime_context.keyed_states.values():
+            state.clear()
         self.current_watermark = MIN_WATERMARK
         self._run_key = _NO_KEY
 

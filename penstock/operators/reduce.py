@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock.common.ids import MAX_TIMESTAMP
+from penstock.common.typeinfo import Types
 from penstock.operators.failures import user_error
 from penstock.operators.function_operator import bound
 from penstock.operators.keyed import KeyedOperator
@@ -29,8 +30,8 @@ class ReduceOperator(KeyedOperator):
 
     def open(self) -> None:
         super().open()
-        descriptor = ValueStateDescriptor("_reduce_state", self.state_type)
-        self._reduced = self.backend.get_partitioned_state(descriptor)
+        descriptor = ValueStateDescriptor("_reduce_state", self.state_type or Types.PICKLED_BYTE_ARRAY())
+        self._reduced = self.runtime_context.get_state(descriptor)
 
     def process_elements(self, input_index: int, values: list[Any], timestamps: list[int] | None) -> None:
         if self.context.batch_mode:

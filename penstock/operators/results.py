@@ -1,8 +1,8 @@
 """Results of user functions on their way out: main elements, and side outputs told apart by their tag.
 
 A user function returns a generator, a list, any iterable, or None. An item that is a pair whose first part is
-an `OutputTag` goes to that side output. `Results` gathers a batch's worth; the hot operators keep the lists in
-locals and call `add_side` only for the rare tagged item.
+an `OutputTag` goes to that side output. `Results` gathers a batch's worth; the hot operators keep the lists
+in locals and call `add_side` only for the rare tagged item.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ class StreamingRuntimeContext(RuntimeContext):
     def __init__(self, context: OperatorContext) -> None:
         self._context = context
         self.accumulators: dict[str, Any] = {}
+        self.keyed_states: dict[str, Any] = {}
 
     def get_task_name(self) -> str:
         return self._context.name
@@ -106,7 +107,9 @@ class StreamingRuntimeContext(RuntimeContext):
                 where=f"operator {self._context.name!r}",
                 do="call key_by(...) first: this kind of state is kept per key",
             )
-        return backend.get_partitioned_state(descriptor)
+        state = backend.get_partitioned_state(descriptor)
+        self.keyed_states[descriptor.name] = state
+        return state
 
 
 def cached_files(option: str) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """What user code sees of time: the watermark, the epoch's processing time, and timers of the current key.
 
-There is one `KeyedTimerService` per operator subtask, shared by all elements; "the current key" is whatever the
-operator last told the state backend. Without keys there are no timers, and asking for one says so.
+There is one `KeyedTimerService` per operator subtask, shared by all elements; "the current key" is whatever
+the operator last told the state backend. Without keys there are no timers, and asking for one says so.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ class TimestampsAndWatermarksOperator(Operator):
         if start < end:
             self.output.emit(values[start:end], None if timestamps is None else timestamps[start:end])
 
-    # -- watermarks and idleness ------------------------------------------------------------------------------
+    # -- watermarks and idleness ----------------------------------------------------------------------------
 
     def on_watermark(self, watermark: int) -> None:
         if watermark == MAX_WATERMARK:
@@ -169,7 +169,7 @@ class TimestampsAndWatermarksOperator(Operator):
             self._idle = idle
             self.output.emit_idle(idle)
 
-    # -- state ------------------------------------------------------------------------------------------------
+    # -- state ----------------------------------------------------------------------------------------------
 
     def snapshot(self) -> Any:
         return {

@@ -83,7 +83,8 @@ def require_timestamp(timestamp: int, assigner: WindowAssigner) -> None:
     if timestamp == MIN_TIMESTAMP:
         raise ValidationError(
             f"element without a timestamp in {assigner!r}",
-            do="call assign_timestamps_and_watermarks(...) before key_by(...), or use a processing-time window",
+            do="call assign_timestamps_and_watermarks(...) before key_by(...), or use a processing-time window "
+            "such as TumblingProcessingTimeWindows",
         )
 
 

@@ -1,4 +1,4 @@
-"""Session windows: they last as long as elements follow each other within a gap, and merge when they touch."""
+"""Session windows last as long as elements follow each other within a gap; they merge when they touch."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class Trigger(ABC):
 
     @abstractmethod
     def on_event_time(self, time: int, window: Any, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Called when an event-time timer of this window fires, the operator's own clean-up timer included."""
+        """Called when an event-time timer of this window fires, the operator's clean-up timer included."""
 
     def can_merge(self) -> bool:
         """Whether `on_merge` is implemented, so that the trigger can be used with session windows."""

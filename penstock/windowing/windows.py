@@ -1,6 +1,6 @@
 """Windows: the finite pieces in which a stream is looked at.
 
-    TimeWindow(start, end)    [start, end) in milliseconds; the last instant inside is `max_timestamp()` = end − 1
+    TimeWindow(start, end)    [start, end) in milliseconds; `max_timestamp()` = end − 1 is the last one inside
     CountWindow(id)           the id-th window of a key, counted in elements
     GlobalWindow              everything
 

@@ -1,0 +1,121 @@
+"""What happens to the contents of a window that fires: the user's window function in its several shapes."""
+
+from __future__ import annotations
+
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from penstock.operators.function_operator import bound
+
+if TYPE_CHECKING:
+    from penstock.operators.window_context import WindowContext
+
+
+class InternalWindowFunction(ABC):
+    """Evaluates a window: (key, context, elements) -> results."""
+
+    user_function: Any = None
+
+    @abstractmethod
+    def process(self, key: Any, context: WindowContext, elements: Iterable[Any]) -> Iterable[Any] | None: ...
+
+    def clear(self, context: WindowContext) -> None:  # noqa: B027 - only some functions have state
+        """The window is dropped."""
+
+    @property
+    def is_pass_through(self) -> bool:
+        """Whether `process` returns the elements as they are."""
+        return False
+
+
+class PassThrough(InternalWindowFunction):
+    """reduce or aggregate alone: the combined value is the result."""
+
+    def process(self, key: Any, context: WindowContext, elements: Iterable[Any]) -> Iterable[Any] | None:
+        return elements
+
+    @property
+    def is_pass_through(self) -> bool:
+        return True
+
+
+class ApplyFunction(InternalWindowFunction):
+    """WindowFunction: apply(key, window, inputs)."""
+
+    def __init__(self, function: Any) -> None:
+        self.user_function = function
+
+    def process(self, key: Any, context: WindowContext, elements: Iterable[Any]) -> Iterable[Any] | None:
+        return bound(self.user_function, "apply")(key, context.window(), elements)  # type: ignore[no-any-return]
+
+
+class ApplyAllFunction(ApplyFunction):
+    """AllWindowFunction: apply(window, inputs)."""
+
+    def process(self, key: Any, context: WindowContext, elements: Iterable[Any]) -> Iterable[Any] | None:
+        return bound(self.user_function, "apply")(context.window(), elements)  # type: ignore[no-any-return]
+
+
+class ProcessFunction(InternalWindowFunction):
+    """ProcessWindowFunction: process(key, context, elements)."""
+
+    def __init__(self, function: Any) -> None:
+        self.user_function = function
+
+    def process(self, key: Any, context: WindowContext, elements: Iterable[Any]) -> Iterable[Any] | None:
+        return bound(self.user_function, "process")(key, context, elements)  # type: ignore[no-any-return]
+
+    def clear(self, context: WindowContext) -> None:
+        clear = getattr(self.user_function, "clear", None)
+        if clear is not None:
+            clear(context)
+
+
+class ProcessAllFunction(ProcessFunction):
+    """ProcessAllWindowFunction: process(context, elements)."""
+
+    def process(self, key: Any, context: WindowContext, elements: Iterable[Any]) -> Iterable[Any] | None:
+        return bound(self.user_function, "process")(context, elements)  # type: ignore[no-any-return]
+
+
+class Precombined(InternalWindowFunction):
+    """Combines all elements when the window fires, then evaluates: reduce and aggregate with an evictor."""
+
+    def __init__(self, combine: Callable[[list[Any]], Any], function: InternalWindowFunction) -> None:
+        self._combine = combine
+        self._function = function
+        self.user_function = function.user_function
+
+    def process(self, key: Any, context: WindowContext, elements: Iterable[Any]) -> Iterable[Any] | None:
+        elements = list(elements)
+        if not elements:
+            return None
+        return self._function.process(key, context, (self._combine(elements),))
+
+    def clear(self, context: WindowContext) -> None:
+        self._function.clear(context)
+
+
+class ReduceAll:
+    """A list reduced to one value."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    def __call__(self, elements: list[Any]) -> Any:
+        return functools.reduce(bound(self.function, "reduce"), elements)
+
+
+class AggregateAll:
+    """A list aggregated to one result."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    def __call__(self, elements: list[Any]) -> Any:
+        accumulator = self.function.create_accumulator()
+        for element in elements:
+            accumulator = self.function.add(element, accumulator)
+        return self.function.get_result(accumulator)
