@@ -9,9 +9,11 @@ from __future__ import annotations
 import datetime
 import decimal
 import struct
-from typing import Any
+from typing import Any, TypeVar
 
 from penstock.common.time import Instant
+
+T = TypeVar("T", datetime.time, datetime.datetime)
 
 
 class Misfit(Exception):
@@ -112,12 +114,25 @@ def as_bytes(value: Any) -> bytes:
     return bytes(as_integer(item, "BYTE", -128, 255) & 0xFF for item in value)
 
 
+def signed_bytes(value: bytes) -> list[int]:
+    """How a byte array is collected: a list of numbers from -128 to 127."""
+    return [byte - 256 if byte > 127 else byte for byte in value]
+
+
 def as_decimal(value: Any) -> decimal.Decimal:
-    if isinstance(value, decimal.Decimal):
-        return decimal.Decimal(value)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return decimal.Decimal(value)
+    """Decimals, and what can be read as one: integers, floats by their shortest digits, strings."""
+    if isinstance(value, (decimal.Decimal, int, float, str)) and not isinstance(value, bool):
+        try:
+            return decimal.Decimal(str(value))
+        except decimal.InvalidOperation:
+            pass
     raise Misfit(value, "BIG_DEC", "pass a decimal.Decimal")
+
+
+def plain_decimal(value: decimal.Decimal) -> decimal.Decimal:
+    """The same number written without exponent: 1E+5 is collected as 100000."""
+    exponent = value.as_tuple().exponent
+    return decimal.Decimal(f"{value:f}") if isinstance(exponent, int) and exponent > 0 else value
 
 
 def as_date(value: Any) -> datetime.date:
@@ -126,20 +141,37 @@ def as_date(value: Any) -> datetime.date:
     raise Misfit(value, "SQL_DATE", "pass a datetime.date")
 
 
-def as_time(value: Any) -> datetime.time:
-    """A time of day without zone."""
+def as_local_time(value: Any, name: str = "LOCAL_TIME") -> datetime.time:
+    """A time of day; a zone is dropped."""
     if isinstance(value, datetime.time):
-        return value.replace(tzinfo=None, fold=0)
-    raise Misfit(value, "SQL_TIME", "pass a datetime.time")
+        return datetime.time(value.hour, value.minute, value.second, value.microsecond)
+    raise Misfit(value, name, "pass a datetime.time")
 
 
-def as_timestamp(value: Any) -> datetime.datetime:
-    """A datetime without zone; one with a zone is read in UTC."""
-    if not isinstance(value, datetime.datetime):
-        raise Misfit(value, "SQL_TIMESTAMP", "pass a datetime.datetime")
-    if value.tzinfo is not None:
-        value = value.astimezone(datetime.timezone.utc)
-    return datetime.datetime.combine(as_date(value), as_time(value.time()))
+def as_sql_time(value: Any) -> datetime.time:
+    """SQL_TIME has milliseconds."""
+    return _cut_to_millis(as_local_time(value, "SQL_TIME"))
+
+
+def whole_seconds(value: datetime.time) -> datetime.time:
+    """How a SQL_TIME is collected."""
+    return value.replace(microsecond=0)
+
+
+def as_local_timestamp(value: Any, name: str = "LOCAL_DATE_TIME") -> datetime.datetime:
+    """A date and time of day; a zone is dropped, not converted, as PyFlink does."""
+    if isinstance(value, datetime.datetime):
+        return datetime.datetime.combine(as_date(value), as_local_time(value.time()))
+    raise Misfit(value, name, "pass a datetime.datetime")
+
+
+def as_sql_timestamp(value: Any) -> datetime.datetime:
+    """SQL_TIMESTAMP has milliseconds."""
+    return _cut_to_millis(as_local_timestamp(value, "SQL_TIMESTAMP"))
+
+
+def _cut_to_millis(value: T) -> T:
+    return value.replace(microsecond=value.microsecond // 1_000 * 1_000)
 
 
 def as_instant(value: Any) -> Instant:

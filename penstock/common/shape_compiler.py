@@ -145,23 +145,36 @@ _BASIC: dict[BasicType, Callable[[], Shape]] = {
     BasicType.BIG_INT: lambda: Converted(
         "BIG_INT", int, bytes, _big_int_bytes, _big_int_value, scalars.as_big_integer
     ),
-    BasicType.BIG_DEC: lambda: Scalar("BIG_DEC", decimal.Decimal, decimal.Decimal, scalars.as_decimal),
+    BasicType.BIG_DEC: lambda: Scalar(
+        "BIG_DEC", decimal.Decimal, decimal.Decimal, scalars.as_decimal, show=scalars.plain_decimal
+    ),
     BasicType.INSTANT: lambda: Converted(
         "INSTANT", Instant, tuple[int, int], _instant_wire, _instant_value, scalars.as_instant
     ),
 }
+_Date, _Time, _Stamp = datetime.date, datetime.time, datetime.datetime
 _MAY_BE_NULL = {BasicType.STRING, BasicType.BIG_INT, BasicType.BIG_DEC, BasicType.INSTANT}
 _TIME_TYPES = {DateTypeInfo, TimeTypeInfo, TimestampTypeInfo, LocalTimeTypeInfo}
 _NAIVE = "{x}.tzinfo is None and not {x}.fold"
+_MILLIS = _NAIVE + " and not {x}.microsecond % 1000"
 
 
 def _basic(kind: BasicType) -> Shape:
     return _BASIC[kind]()
 
 
+def _local(kind: LocalTimeTypeInfo.TimeType) -> Shape:
+    """Java's LocalDate, LocalTime, LocalDateTime: unlike the SQL types they keep all digits."""
+    if kind is LocalTimeTypeInfo.TimeType.LOCAL_DATE:
+        return Scalar(kind.name, _Date, _Date, scalars.as_date)
+    if kind is LocalTimeTypeInfo.TimeType.LOCAL_TIME:
+        return Scalar(kind.name, _Time, _Time, scalars.as_local_time, _NAIVE)
+    return Scalar(kind.name, _Stamp, _Stamp, scalars.as_local_timestamp, _NAIVE)
+
+
 def _primitive_array(type_info: Any) -> Shape:
     if type_info.elem_type == BasicTypeInfo(BasicType.BYTE):
-        return Scalar("PRIMITIVE_ARRAY<BYTE>", bytes, bytes, scalars.as_bytes)
+        return Scalar("PRIMITIVE_ARRAY<BYTE>", bytes, bytes, scalars.as_bytes, show=scalars.signed_bytes)
     return Sequence_("PRIMITIVE_ARRAY", _inner(type_info.elem_type))
 
 
@@ -178,12 +191,12 @@ _MAKERS: dict[type[TypeInformation], Callable[[Any], Shape]] = {
     PrimitiveArrayTypeInfo: _primitive_array,
     BasicArrayTypeInfo: lambda t: Sequence_("BASIC_ARRAY", Nullable(_inner(t.elem_type))),
     ObjectArrayTypeInfo: lambda t: Sequence_("OBJECT_ARRAY", Nullable(_inner(t.elem_type))),
-    DateTypeInfo: lambda t: Scalar("SQL_DATE", datetime.date, datetime.date, scalars.as_date),
-    TimeTypeInfo: lambda t: Scalar("SQL_TIME", datetime.time, datetime.time, scalars.as_time, _NAIVE),
-    TimestampTypeInfo: lambda t: Scalar(
-        "SQL_TIMESTAMP", datetime.datetime, datetime.datetime, scalars.as_timestamp, _NAIVE
+    DateTypeInfo: lambda t: Scalar("SQL_DATE", _Date, _Date, scalars.as_date),
+    TimeTypeInfo: lambda t: Scalar(
+        "SQL_TIME", _Time, _Time, scalars.as_sql_time, _MILLIS, show=scalars.whole_seconds
     ),
-    LocalTimeTypeInfo: lambda t: _inner(t.sql_type()),
+    TimestampTypeInfo: lambda t: Scalar("SQL_TIMESTAMP", _Stamp, _Stamp, scalars.as_sql_timestamp, _MILLIS),
+    LocalTimeTypeInfo: lambda t: _local(t.time_type),
     ExternalTypeInfo: lambda t: _inner(t.type_info),
     PickledBytesTypeInfo: lambda t: Opaque("PICKLE", None),
 }

@@ -63,12 +63,14 @@ class Shape:
 class Scalar(Shape):
     """A value whose Python type msgspec writes and reads as it is."""
 
-    def __init__(self, name: str, exact: type, wire_type: Any, slow: Slow, extra: str = "") -> None:
+    def __init__(
+        self, name: str, exact: type, wire_type: Any, slow: Slow, extra: str = "", show: Slow | None = None
+    ) -> None:
         self.name = self.fingerprint = name
         self.exact = exact
         self.wire_type = wire_type
         self.extra = extra  # a further condition on {x}, after the type is known
-        self._slow = slow
+        self._slow, self._show = slow, show
 
     def guard(self, x: str) -> str:
         test = f"type({x}) is {_type_name(self.exact)}"
@@ -76,6 +78,9 @@ class Scalar(Shape):
 
     def slow(self, value: Any) -> Any:
         return self._slow(value)
+
+    def present(self) -> Callable[[Any], Any] | None:
+        return self._show
 
 
 class Converted(Shape):
@@ -199,7 +204,7 @@ class Sequence_(Composite):
         return f"list(map(back{self._suffix}, {x}))" if self.element.back("e") else None
 
     def slow(self, value: Any) -> Any:
-        if isinstance(value, (str, bytes, dict)) or not hasattr(value, "__iter__"):
+        if isinstance(value, (str, bytes, dict, set, frozenset)) or not hasattr(value, "__iter__"):
             raise Misfit(value, self.name, "pass a list")
         slow, wire = self.element.slow, []
         for index, item in enumerate(value):
@@ -351,13 +356,16 @@ class Tuple_(Fields):
 
 
 class Row_(Fields):
-    """ROW: on the wire a tuple with the row kind's number in front; fields may be None."""
+    """ROW: on the wire a tuple with the row kind's number in front; fields may be None.
+
+    Rows come out with the declared field names, f0, f1, ... where the type has none, as in PyFlink.
+    """
 
     name = "ROW"
 
     def __init__(self, names: list[str], named: bool, parts: Sequence[Shape]) -> None:
         super().__init__([Nullable(part) for part in parts])
-        self.names, self.named = names, named
+        self.names = names
         labels = [json.dumps(n) + " " for n in names] if named else [""] * len(names)
         fields = (label + part.fingerprint for label, part in zip(labels, self.parts, strict=True))
         self.fingerprint = f"ROW<{','.join(fields)}>"
@@ -380,9 +388,8 @@ class Row_(Fields):
         return _tuple_of([f"{x}._row_kind._value_", *fields])
 
     def back(self, x: str) -> str | None:
-        names = f"{self._local}names" if self.named else "None"
         fields = [part.back(f"{x}[{i}]") or f"{x}[{i}]" for i, part in enumerate(self.parts, start=1)]
-        return f"make_row([{', '.join(fields)}], {names}, KINDS[{x}[0]])"
+        return f"make_row([{', '.join(fields)}], {self._local}names, KINDS[{x}[0]])"
 
     def slow(self, value: Any) -> Any:
         if value is None or isinstance(value, (str, bytes, int, float)):

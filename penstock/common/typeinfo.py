@@ -249,6 +249,10 @@ class LocalTimeTypeInfo(TypeInformation):
     def __init__(self, time_type: TimeType) -> None:
         self._time_type = time_type
 
+    @property
+    def time_type(self) -> TimeType:
+        return self._time_type
+
     def sql_type(self) -> TypeInformation:
         """The SQL time type with the same Python values."""
         return _SQL_TIME_TYPES[self._time_type]

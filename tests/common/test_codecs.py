@@ -40,15 +40,19 @@ FITTING = [
     (Types.BIG_DEC(), decimal.Decimal("12.340"), decimal.Decimal("12.340")),
     (Types.INSTANT(), Instant(-5, 120_000_000), Instant(-5, 120_000_000)),
     (Types.SQL_DATE(), datetime.date(2024, 2, 29), datetime.date(2024, 2, 29)),
-    (Types.SQL_TIME(), datetime.time(1, 2, 3), datetime.time(1, 2, 3)),
+    (Types.SQL_TIME(), datetime.time(1, 2, 3, 456789), datetime.time(1, 2, 3, 456000)),
+    (Types.LOCAL_TIME(), datetime.time(1, 2, 3, 456789), datetime.time(1, 2, 3, 456789)),
+    (Types.BIG_DEC(), "1.5", decimal.Decimal("1.5")),
+    (Types.BIG_DEC(), 0.1, decimal.Decimal("0.1")),
+    (Types.DOUBLE(), decimal.Decimal("1.5"), 1.5),
     (
         Types.SQL_TIMESTAMP(),
-        datetime.datetime(2024, 2, 29, 12, 30, 1, 123000),
+        datetime.datetime(2024, 2, 29, 12, 30, 1, 123456, datetime.timezone.utc),
         datetime.datetime(2024, 2, 29, 12, 30, 1, 123000),
     ),
     (Types.LOCAL_DATE(), datetime.date(2024, 2, 29), datetime.date(2024, 2, 29)),
-    (Types.ROW([Types.INT(), Types.STRING()]), Row(None, None), Row(None, None)),
-    (Types.ROW([Types.INT(), Types.STRING()]), (1, "a"), Row(1, "a")),
+    (Types.ROW([Types.INT(), Types.STRING()]), Row(None, None), Row(f0=None, f1=None)),
+    (Types.ROW([Types.INT(), Types.STRING()]), (1, "a"), Row(f0=1, f1="a")),
     (PERSON, Row(name="n", id=7), Row(id=7, name="n")),
     (PERSON, {"name": "n", "id": 7}, Row(id=7, name="n")),
     (PERSON, Row(7, "n"), Row(id=7, name="n")),
@@ -68,7 +72,7 @@ FITTING = [
     (
         Types.TUPLE([Types.ROW([Types.FLOAT()]), Types.LIST(PAIR)]),
         (Row(0.5), [(1, "x")]),
-        (Row(0.5), [(1, "x")]),
+        (Row(f0=0.5), [(1, "x")]),
     ),
     (Types.TUPLE([Types.PICKLED_BYTE_ARRAY(), Types.INT()]), ({1, 2}, 3), ({1, 2}, 3)),
     (Types.PICKLED_BYTE_ARRAY(), {"any": [object]}, {"any": [object]}),
@@ -110,6 +114,9 @@ def test_a_value_comes_back_normalized(type_info, value, expected):
         (PAIR, (None, "a"), "field 0 of TUPLE"),
         (Types.LIST(Types.INT()), [1, None], "element 1 of LIST"),
         (Types.LIST(Types.INT()), "12", "is not a LIST"),
+        (Types.LIST(Types.INT()), {1}, "is not a LIST"),
+        (Types.ROW([Types.INT(), Types.STRING()]), Row(b=1, a="x"), "no fields named"),
+        (Types.BIG_DEC(), "x", "is not a BIG_DEC"),
         (Types.PRIMITIVE_ARRAY(Types.INT()), [None], "element 0 of PRIMITIVE_ARRAY"),
         (Types.MAP(Types.STRING(), Types.INT()), {None: 1}, "key in MAP"),
         (Types.MAP(Types.STRING(), Types.INT()), {"a": "b"}, "value of 'a' in MAP"),
@@ -142,8 +149,19 @@ def test_collected_floats_are_the_shortest_decimals():
     codec = compile_codec(Types.TUPLE([Types.FLOAT(), Types.ROW([Types.FLOAT()]), Types.LIST(Types.FLOAT())]))
     inside = codec.normalize((0.1, Row(None), [0.3, 1e20]))
     assert inside[0] == 0.10000000149011612
-    assert codec.present(inside) == (0.1, Row(None), [0.3, 1e20])
+    assert codec.present(inside) == (0.1, Row(f0=None), [0.3, 1e20])
     assert compile_codec(PAIR).present((1, "a")) == (1, "a")
+
+
+def test_collected_values_look_as_pyflink_collects_them():
+    show = {
+        Types.SQL_TIME(): (datetime.time(1, 2, 3, 456000), datetime.time(1, 2, 3)),
+        Types.PRIMITIVE_ARRAY(Types.BYTE()): (b"\x01\xff", [1, -1]),
+        Types.BIG_DEC(): (decimal.Decimal("1E+5"), decimal.Decimal("100000")),
+    }
+    for type_info, (inside, collected) in show.items():
+        shown = compile_codec(type_info).present(inside)
+        assert shown == collected and str(shown) == str(collected)
 
 
 def test_keys_of_different_types_have_different_bytes():
