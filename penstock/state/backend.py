@@ -46,6 +46,23 @@ class KeyedStateRestore:
     take_snapshot: bool = False
 
 
+def next_handle(
+    restore: KeyedStateRestore, snapshot: FileRef | None, epoch: EpochId, delta: FileRef | None
+) -> KeyedStateHandle:
+    """The handle after an epoch, from what it began with and what `begin_epoch` and `end_epoch` returned.
+
+    A snapshot replaces the files of all former handles; it is always there after a change of parallelism.
+    """
+    first, last = restore.first_key_group, restore.last_key_group
+    if snapshot is not None:
+        former = KeyedStateHandle(restore.epoch, first, last, snapshot, ())
+    elif restore.handles:
+        former = restore.handles[0]
+    else:
+        former = KeyedStateHandle(restore.epoch, first, last, None, ())
+    return former.with_delta(epoch, delta)
+
+
 @dataclass(frozen=True)
 class Timer:
     """A timer that is due: for which key and namespace, and the time it was registered for."""
@@ -122,7 +139,8 @@ class KeyedStateBackend(ABC):
     def begin_epoch(self, restore: KeyedStateRestore, processing_time_ms: int) -> FileRef | None:
         """Brings the backend to the committed state `restore` describes; cheap when it is there already.
 
-        Returns the file of a full snapshot as of `restore.epoch` if `restore.take_snapshot` asked for it.
+        Returns the file of a full snapshot as of `restore.epoch` if `restore.take_snapshot` asked for it, or
+        if the state had to be put together from other key-group ranges (see `next_handle`).
         `processing_time_ms` is the epoch's clock, by which state TTL is judged.
         """
 

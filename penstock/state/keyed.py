@@ -274,9 +274,9 @@ class StoredKeyedBackend(KeyedStateBackend):
             (table, without_expired(self._store.scan(table, b""), by_table.get(table)))
             for table in self._store.tables()
         )
-        ref = self._files.write_file(
-            self._file_name(epoch, "snapshot"), encode_tables("snapshot", epoch, tables)
-        )
+        # Named for the epoch that is going to commit it, so that cleanup does not take it for a leftover.
+        name = self._file_name(EpochId(epoch + 1), "snapshot")
+        ref = self._files.write_file(name, encode_tables("snapshot", epoch, tables))
         step_id = Step(ref, *self._range).id
         assert self._digest is not None
         self._aliases[step_id] = self._digest

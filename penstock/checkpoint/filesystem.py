@@ -1,0 +1,179 @@
+"""The few file operations that checkpoints need, on a local disk or any remote file system.
+
+A file is written aside and renamed, so that nobody ever sees half of it; on a local disk it is synced before.
+Remote paths (hdfs://, s3://, gs://, memory:// …) go through pyarrow's file systems, or fsspec's where pyarrow
+has none of that name. Object stores have no rename, but show a file only when it is written completely, so
+there the file is written in place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import uuid
+from abc import ABC, abstractmethod
+from typing import Any
+from urllib.parse import urlsplit
+
+from penstock.common.errors import MissingDependencyError
+
+
+class FileSystem(ABC):
+    """Files by absolute path or URI. Missing files raise FileNotFoundError."""
+
+    @abstractmethod
+    def write(self, path: str, data: bytes) -> None:
+        """Writes a file durably and all at once, making folders as needed; replaces an older one."""
+
+    @abstractmethod
+    def read(self, path: str) -> bytes:
+        """All bytes of a file."""
+
+    @abstractmethod
+    def names(self, path: str) -> list[str]:
+        """Names in a folder, sorted; none if it does not exist."""
+
+    @abstractmethod
+    def walk(self, path: str) -> list[str]:
+        """Paths of all files below a folder, relative to it, sorted."""
+
+    @abstractmethod
+    def delete(self, path: str) -> None:
+        """Removes a file; no error if it is gone."""
+
+    @abstractmethod
+    def delete_tree(self, path: str) -> None:
+        """Removes a folder and everything in it; no error if it is gone."""
+
+
+class LocalFileSystem(FileSystem):
+    """Files of this machine (or of a mounted network disk)."""
+
+    def write(self, path: str, data: bytes) -> None:
+        folder = os.path.dirname(path)
+        os.makedirs(folder, exist_ok=True)
+        aside = os.path.join(folder, f".{os.path.basename(path)}.{uuid.uuid4().hex[:8]}.tmp")
+        try:
+            with open(aside, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(aside, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(aside)
+            raise
+        _sync_folder(folder)
+
+    def read(self, path: str) -> bytes:
+        with open(path, "rb") as file:
+            return file.read()
+
+    def names(self, path: str) -> list[str]:
+        try:
+            return sorted(os.listdir(path))
+        except FileNotFoundError:
+            return []
+
+    def walk(self, path: str) -> list[str]:
+        found = []
+        for folder, _, names in os.walk(path):
+            found += [os.path.relpath(os.path.join(folder, name), path) for name in names]
+        return sorted(found)
+
+    def delete(self, path: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+
+    def delete_tree(self, path: str) -> None:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _sync_folder(folder: str) -> None:
+    """Makes a rename durable: without it a file may be gone after a power failure."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+class ArrowFileSystem(FileSystem):
+    """Any file system that pyarrow or fsspec knows. Paths are URIs below `root`."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root.rstrip("/")
+        self._fs, self._base = _arrow_filesystem(self._root)
+
+    def write(self, path: str, data: bytes) -> None:
+        target = self._path(path)
+        self._fs.create_dir(target.rpartition("/")[0], recursive=True)
+        renames = self._fs.type_name in ("hdfs", "local")
+        aside = f"{target}.{uuid.uuid4().hex[:8]}.tmp" if renames else target
+        with self._fs.open_output_stream(aside) as stream:
+            stream.write(data)
+        if renames:
+            self._fs.move(aside, target)
+
+    def read(self, path: str) -> bytes:
+        with self._fs.open_input_stream(self._path(path)) as stream:
+            data: bytes = stream.read()
+            return data
+
+    def names(self, path: str) -> list[str]:
+        return sorted(info.base_name for info in self._infos(path, recursive=False))
+
+    def walk(self, path: str) -> list[str]:
+        from pyarrow import fs
+
+        start = len(self._path(path).rstrip("/")) + 1
+        files = (info for info in self._infos(path, recursive=True) if info.type == fs.FileType.File)
+        return sorted(info.path.lstrip("/")[start - self._slash(path) :] for info in files)
+
+    def delete(self, path: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            self._fs.delete_file(self._path(path))
+
+    def delete_tree(self, path: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            self._fs.delete_dir(self._path(path))
+
+    def _slash(self, path: str) -> int:
+        return 1 if self._path(path).startswith("/") else 0
+
+    def _infos(self, path: str, *, recursive: bool) -> list[Any]:
+        from pyarrow import fs
+
+        selector = fs.FileSelector(self._path(path), allow_not_found=True, recursive=recursive)
+        infos: list[Any] = self._fs.get_file_info(selector)
+        return infos
+
+    def _path(self, uri: str) -> str:
+        assert uri.startswith(self._root), f"{uri} is not below {self._root}"
+        return self._base + uri[len(self._root) :]
+
+
+def _arrow_filesystem(uri: str) -> tuple[Any, str]:
+    from pyarrow import ArrowInvalid, fs
+
+    try:
+        filesystem, path = fs.FileSystem.from_uri(uri)
+        return filesystem, path.rstrip("/")
+    except (ArrowInvalid, OSError) as refused:
+        try:
+            import fsspec
+        except ImportError as missing:
+            raise MissingDependencyError(
+                f"no file system for {uri}: {refused}", do="pip install penstock[remote]"
+            ) from missing
+        found, path = fsspec.core.url_to_fs(uri)
+        return fs.PyFileSystem(fs.FSSpecHandler(found)), path.rstrip("/")
+
+
+def filesystem_for(root: str) -> tuple[FileSystem, str]:
+    """The file system of a path or URI, and the path in the form that it wants."""
+    scheme = urlsplit(root).scheme
+    if scheme in ("", "file"):
+        return LocalFileSystem(), os.path.abspath(urlsplit(root).path if scheme else root)
+    return ArrowFileSystem(root), root.rstrip("/")

@@ -1,0 +1,161 @@
+"""Which state goes to whom when a program starts from a checkpoint: pure decisions, no files.
+
+State is found by operator uid. Operators of the program that the checkpoint does not know start empty; state
+whose operator the program does not have any more is an error, unless the user allows it to be dropped.
+Another parallelism gives each subtask the former subtasks whose key groups it takes over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from penstock.checkpoint.handles import FileRef, KeyedStateHandle
+from penstock.checkpoint.metadata import CheckpointMetadata, OperatorCheckpoint, SourceCheckpoint
+from penstock.common.errors import StateMigrationError
+from penstock.common.ids import EpochId, OperatorUid
+from penstock.common.key_groups import key_group_range
+
+Blob = bytes | FileRef
+
+
+@dataclass(frozen=True)
+class OperatorDescription:
+    """What the program says about one of its operators."""
+
+    uid: OperatorUid
+    name: str
+    parallelism: int
+    max_parallelism: int
+    keyed: bool = False
+
+
+@dataclass(frozen=True)
+class SubtaskRestore:
+    """What one subtask starts with.
+
+    With the former parallelism `operator_states`, `function_states` and `runtime_states` hold the one of the
+    same subtask; otherwise those of all former subtasks, in order, and the operator sees to its share.
+    """
+
+    first_key_group: int
+    last_key_group: int
+    keyed: tuple[KeyedStateHandle, ...] = ()
+    operator_states: tuple[Blob, ...] = ()
+    function_states: tuple[Blob, ...] = ()
+    runtime_states: tuple[Blob, ...] = ()
+    rescaled: bool = False
+
+
+@dataclass(frozen=True)
+class RestorePlan:
+    """The decisions: per operator a restore per subtask, sources by uid, and what was dropped on purpose."""
+
+    epoch: EpochId
+    operators: Mapping[OperatorUid, tuple[SubtaskRestore, ...]] = field(default_factory=dict)
+    sources: Mapping[OperatorUid, SourceCheckpoint] = field(default_factory=dict)
+    starting_empty: tuple[OperatorUid, ...] = ()
+    dropped: tuple[OperatorUid, ...] = ()
+
+
+def resolve_restore(
+    metadata: CheckpointMetadata | None,
+    operators: Sequence[OperatorDescription],
+    allow_non_restored: bool = False,
+) -> RestorePlan:
+    """Decides what every subtask restores; `metadata` is None for a fresh start.
+
+    Raises:
+        StateMigrationError: State would be lost, or an operator's max parallelism changed.
+    """
+    if metadata is None:
+        return RestorePlan(EpochId(0), {op.uid: _empty(op) for op in operators})
+    known = {op.uid for op in operators}
+    dropped = _without_operator(metadata, known)
+    if dropped and not allow_non_restored:
+        raise _state_would_be_lost(metadata, dropped, operators)
+    plans = {}
+    for op in operators:
+        former = metadata.operators.get(op.uid)
+        plans[op.uid] = _empty(op) if former is None else _restore(op, former)
+    return RestorePlan(
+        metadata.epoch,
+        plans,
+        {uid: source for uid, source in metadata.sources.items() if uid in known},
+        tuple(op.uid for op in operators if op.uid not in metadata.operators),
+        tuple(dropped),
+    )
+
+
+def _empty(op: OperatorDescription) -> tuple[SubtaskRestore, ...]:
+    ranges = (key_group_range(i, op.max_parallelism, op.parallelism) for i in range(op.parallelism))
+    return tuple(SubtaskRestore(groups.start, groups.stop - 1) for groups in ranges)
+
+
+def _restore(op: OperatorDescription, former: OperatorCheckpoint) -> tuple[SubtaskRestore, ...]:
+    has_keyed_state = any(sub.keyed is not None for sub in former.subtasks)
+    if has_keyed_state and op.max_parallelism != former.max_parallelism:
+        raise StateMigrationError(
+            f"operator {op.uid!r} has max parallelism {op.max_parallelism}, "
+            f"its state was written with {former.max_parallelism}",
+            where=f"operator {op.name!r}",
+            do=f"call set_max_parallelism({former.max_parallelism}): it cannot change in a job's life",
+        )
+    if has_keyed_state and not op.keyed:
+        raise StateMigrationError(
+            f"operator {op.uid!r} has keyed state in the checkpoint, but its input is not keyed any more",
+            where=f"operator {op.name!r}",
+            do="key the stream as before, or give the operator another uid to start without the state",
+        )
+    return tuple(_subtask_restore(op, former, i) for i in range(op.parallelism))
+
+
+def _subtask_restore(op: OperatorDescription, former: OperatorCheckpoint, subtask: int) -> SubtaskRestore:
+    groups = key_group_range(subtask, op.max_parallelism, op.parallelism)
+    first, last = groups.start, groups.stop - 1
+    rescaled = op.parallelism != len(former.subtasks)
+    sources = former.subtasks if rescaled else (former.subtasks[subtask],)
+    handles = tuple(
+        sub.keyed
+        for sub in former.subtasks
+        if sub.keyed is not None and sub.keyed.first_key_group <= last and sub.keyed.last_key_group >= first
+    )
+    return SubtaskRestore(
+        first,
+        last,
+        handles,
+        tuple(s.operator_state for s in sources if s.operator_state is not None),
+        tuple(s.function_state for s in sources if s.function_state is not None),
+        tuple(s.runtime_state for s in sources if s.runtime_state is not None),
+        rescaled,
+    )
+
+
+def _without_operator(metadata: CheckpointMetadata, known: set[OperatorUid]) -> list[OperatorUid]:
+    """Operators and sources with something to lose that the program does not have."""
+    stateful = [uid for uid, op in metadata.operators.items() if _has_state(op)]
+    return sorted((set(stateful) | set(metadata.sources)) - known)
+
+
+def _has_state(op: OperatorCheckpoint) -> bool:
+    return any(
+        (sub.keyed is not None and sub.keyed.files) or sub.operator_state or sub.function_state
+        for sub in op.subtasks
+    )
+
+
+def _state_would_be_lost(
+    metadata: CheckpointMetadata, dropped: list[OperatorUid], operators: Sequence[OperatorDescription]
+) -> StateMigrationError:
+    names = [
+        f"{uid!r} ({metadata.operators[uid].name})" if uid in metadata.operators else repr(uid)
+        for uid in dropped
+    ]
+    have = ", ".join(repr(op.uid) for op in operators)
+    return StateMigrationError(
+        f"checkpoint {metadata.epoch} has state of operators that the program does not have: "
+        + ", ".join(names),
+        where=f"job {metadata.job_id}; the program has {have}",
+        do="give the operators the uids they had (.uid(...)), or allow it with\n"
+        "execution.state-recovery.ignore-unclaimed-state: true (--allow-non-restored-state)",
+    )

@@ -1,0 +1,200 @@
+"""Checkpoint storage: where the checkpoints of one job lie, laid out as Flink does.
+
+    <base>/<job id>/chk-<n>/_metadata        what checkpoint n is; written last: then it has happened
+    <base>/<job id>/shared/...               state files, which several checkpoints share
+
+A state file is never changed. It is deleted when no retained checkpoint names it.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+
+from xxhash import xxh3_64_hexdigest
+
+from penstock.checkpoint.encoding import decode_metadata, encode_metadata
+from penstock.checkpoint.filesystem import filesystem_for
+from penstock.checkpoint.handles import FileRef
+from penstock.checkpoint.metadata import CheckpointMetadata
+from penstock.common.errors import CheckpointError
+from penstock.common.ids import EpochId
+
+METADATA_FILE = "_metadata"
+_CHECKPOINT = re.compile(r"chk-(\d+)$")
+_log = logging.getLogger(__name__)
+
+
+class CheckpointStorage:
+    """Files and checkpoints of one job below a base path. Picklable: tasks write their state files with it."""
+
+    def __init__(self, base: str, job_id: str) -> None:
+        self.base = base
+        self.job_id = job_id
+        self._files, root = filesystem_for(base)
+        self.root = f"{root.rstrip('/')}/{job_id}"
+        self._known: dict[EpochId, CheckpointMetadata] = {}
+
+    def __reduce__(self) -> tuple[type[CheckpointStorage], tuple[str, str]]:
+        return CheckpointStorage, (self.base, self.job_id)
+
+    # --- state files ------------------------------------------------------------------------------------
+
+    def write_file(self, relative: str, data: bytes) -> FileRef:
+        """Writes a state file durably. `relative` names it within the job's folder; it must be new."""
+        path = f"{self.root}/{relative}"
+        self._files.write(path, data)
+        return FileRef(path, len(data), xxh3_64_hexdigest(data))
+
+    def read_file(self, ref: FileRef) -> bytes:
+        """The bytes of a state file, of this job or another one, verified."""
+        files = self._files if ref.path.startswith(self.root) else filesystem_for(ref.path)[0]
+        try:
+            data = files.read(ref.path)
+        except FileNotFoundError as error:
+            raise CheckpointError(
+                "a state file is missing", where=ref.path, do="restore from another checkpoint or savepoint"
+            ) from error
+        verify(ref, data)
+        return data
+
+    # --- checkpoints ------------------------------------------------------------------------------------
+
+    def checkpoint_path(self, epoch: EpochId) -> str:
+        return f"{self.root}/chk-{epoch}"
+
+    def write_metadata(self, metadata: CheckpointMetadata) -> str:
+        """Commits an epoch: after this returns, it has happened. Returns the checkpoint's path."""
+        path = self.checkpoint_path(metadata.epoch)
+        self._files.write(f"{path}/{METADATA_FILE}", encode_metadata(metadata))
+        self._known[metadata.epoch] = metadata
+        return path
+
+    def read_metadata(self, path: str) -> CheckpointMetadata:
+        """The metadata of a checkpoint, given its folder or the file itself."""
+        return read_metadata(path)
+
+    def list_checkpoints(self) -> list[EpochId]:
+        """Numbers of the checkpoints there are, complete or not, oldest first."""
+        found = (_CHECKPOINT.match(name) for name in self._files.names(self.root))
+        return sorted(EpochId(int(match[1])) for match in found if match)
+
+    def newest_complete(self) -> CheckpointMetadata | None:
+        """The newest checkpoint that can be read; damaged ones are passed over with a warning."""
+        for epoch in reversed(self.list_checkpoints()):
+            try:
+                return read_metadata(self.checkpoint_path(epoch))
+            except CheckpointError as error:
+                _log.warning("checkpoint %s is not usable: %s", epoch, error)
+        return None
+
+    def retain(self, last_n: int, keep: frozenset[str] = frozenset()) -> list[str]:
+        """Deletes all but the newest `last_n` complete checkpoints, and the files that only they needed.
+
+        `keep` are paths of state files that something else needs: an epoch that runs from an older handle, a
+        job that was started from one of these checkpoints. Files of other jobs are never deleted. Returns the
+        state files that were.
+        """
+        retained, dropped, damaged = self._sort_out(last_n)
+        if not retained:
+            return []
+        needed = {ref.path for metadata in retained for ref in metadata.files} | keep
+        unneeded = {ref.path for metadata in dropped for ref in metadata.files} - needed
+        unneeded = {path for path in unneeded if path.startswith(self.root + "/")}
+        for metadata in dropped:
+            # Metadata goes first: a checkpoint that is listed must have its files.
+            self._files.delete_tree(self.checkpoint_path(metadata.epoch))
+            self._known.pop(metadata.epoch, None)
+        for epoch in damaged:
+            self._files.delete_tree(self.checkpoint_path(epoch))
+        for path in unneeded:
+            self._files.delete(path)
+        return sorted(unneeded)
+
+    def sweep(self, keep: frozenset[str] = frozenset()) -> list[str]:
+        """Deletes state files of past epochs that no checkpoint names: what aborted attempts left behind.
+
+        Lists the whole folder, so it is for the start or the end of a job. Files of an epoch that is not
+        committed yet have a higher number than every checkpoint and are not touched.
+        """
+        checkpoints = self._sort_out(len(self.list_checkpoints()))[0]
+        if not checkpoints:
+            return []
+        needed = {ref.path for metadata in checkpoints for ref in metadata.files} | keep
+        orphans = self._files_up_to(checkpoints[0].epoch) - needed
+        for path in orphans:
+            self._files.delete(path)
+        return sorted(orphans)
+
+    def delete_job(self) -> None:
+        """Removes everything of the job."""
+        self._files.delete_tree(self.root)
+
+    def _sort_out(
+        self, last_n: int
+    ) -> tuple[list[CheckpointMetadata], list[CheckpointMetadata], list[EpochId]]:
+        retained: list[CheckpointMetadata] = []
+        dropped: list[CheckpointMetadata] = []
+        damaged: list[EpochId] = []
+        for epoch in reversed(self.list_checkpoints()):
+            try:
+                metadata = self._known.get(epoch) or read_metadata(self.checkpoint_path(epoch))
+            except CheckpointError:
+                if retained:
+                    damaged.append(epoch)
+                continue
+            (retained if len(retained) < max(1, last_n) else dropped).append(metadata)
+        return retained, dropped, damaged
+
+    def _files_up_to(self, newest: EpochId) -> set[str]:
+        """State files written by epochs up to the newest checkpoint; a file's name begins with its epoch."""
+        found = set()
+        for relative in self._files.walk(f"{self.root}/shared"):
+            number = relative.rpartition("/")[2].partition("-")[0]
+            if number.isdigit() and int(number) <= newest:
+                found.add(f"{self.root}/shared/{relative}")
+        return found
+
+
+def read_metadata(path: str) -> CheckpointMetadata:
+    """The metadata of any checkpoint, given its folder or the file itself.
+
+    Raises:
+        CheckpointError: There is none, or it is damaged.
+    """
+    file = path if path.rstrip("/").endswith(METADATA_FILE) else f"{path.rstrip('/')}/{METADATA_FILE}"
+    files, absolute = filesystem_for(file)
+    try:
+        return decode_metadata(files.read(absolute), absolute)
+    except FileNotFoundError as error:
+        raise CheckpointError(
+            "no checkpoint here", where=absolute, do="give the folder that contains _metadata"
+        ) from error
+
+
+def verify(ref: FileRef, data: bytes) -> None:
+    """CheckpointError unless the bytes are the ones that were written."""
+    if len(data) != ref.size_bytes or xxh3_64_hexdigest(data) != ref.checksum:
+        raise CheckpointError(
+            f"a state file is damaged: {len(data)} bytes with checksum {xxh3_64_hexdigest(data)}, "
+            f"not {ref.size_bytes} with {ref.checksum}",
+            where=ref.path,
+            do="restore from another checkpoint or savepoint",
+        )
+
+
+class MemoryFiles:
+    """State files in a dict: for harnesses and tests that need no disk."""
+
+    def __init__(self) -> None:
+        self.data: dict[str, bytes] = {}
+
+    def write_file(self, relative: str, data: bytes) -> FileRef:
+        self.data[relative] = data
+        return FileRef(relative, len(data), xxh3_64_hexdigest(data))
+
+    def read_file(self, ref: FileRef) -> bytes:
+        if ref.path not in self.data:
+            raise CheckpointError("a state file is missing", where=ref.path)
+        verify(ref, self.data[ref.path])
+        return self.data[ref.path]

@@ -1,0 +1,241 @@
+"""Operator state: lists, union lists and broadcast maps of one subtask, in memory.
+
+Operator state belongs to the subtask, not to a key. It is small by nature, so it travels whole with every
+checkpoint. When the parallelism changes, list state is dealt out round-robin, union list state is given to
+everyone in full, and broadcast state is taken from any one former subtask, because all have the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from penstock.common.codecs import Codec, compile_codec
+from penstock.common.errors import StateMigrationError
+from penstock.state.backend import OperatorStateBackend
+from penstock.state.descriptors import (
+    BroadcastState,
+    ListState,
+    ListStateDescriptor,
+    MapStateDescriptor,
+    OperatorStateStore,
+    StateDescriptor,
+)
+
+
+class _Saved(msgspec.Struct):
+    """One state in a snapshot: its elements, or (map key, value) pairs, each encoded by itself.
+
+    They are not decoded to be dealt out, so state whose descriptor has not come yet can be re-cut too.
+    """
+
+    mode: str
+    fingerprint: str
+    elements: list[bytes] = []
+    pairs: list[tuple[bytes, bytes | None]] = []
+
+
+class _Snapshot(msgspec.Struct):
+    """All states of one subtask, and which of how many subtasks it was."""
+
+    subtask: int
+    parallelism: int
+    states: dict[str, _Saved]
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(_Snapshot).decode
+
+
+class OperatorListState(ListState[Any]):
+    """List state of the operator."""
+
+    def __init__(self, descriptor: StateDescriptor, mode: str) -> None:
+        declared = descriptor.elem_type_info if isinstance(descriptor, ListStateDescriptor) else None
+        self.codec = compile_codec(declared or descriptor.type_info)
+        self.mode = mode
+        self.items: list[Any] = []
+
+    def save(self) -> _Saved:
+        return _Saved(self.mode, self.codec.fingerprint, [self.codec.encode(item) for item in self.items])
+
+    def load(self, name: str, saved: _Saved | None) -> None:
+        if saved is not None:
+            _check(name, self.mode, self.codec, saved)
+        self.items = [self.codec.decode(data) for data in saved.elements] if saved else []
+
+    def get(self) -> list[Any]:
+        return self.items.copy()
+
+    def add(self, value: Any) -> None:
+        self.items.append(self.codec.normalize(value))
+
+    def add_all(self, values: Iterable[Any]) -> None:
+        self.items.extend(map(self.codec.normalize, values))
+
+    def update(self, values: Iterable[Any]) -> None:
+        self.items = list(map(self.codec.normalize, values))
+
+    def clear(self) -> None:
+        self.items = []
+
+
+class OperatorBroadcastState(BroadcastState[Any, Any]):
+    """Broadcast state: a map, in the order in which its entries were put."""
+
+    mode = "broadcast"
+
+    def __init__(self, descriptor: MapStateDescriptor) -> None:
+        self.key_codec = compile_codec(descriptor.key_type_info)
+        self.value_codec = compile_codec(descriptor.value_type_info)
+        self.entries: dict[bytes, tuple[Any, Any]] = {}
+
+    def save(self) -> _Saved:
+        encode = self.value_codec.encode
+        pairs = [(key, None if v is None else encode(v)) for key, (_, v) in self.entries.items()]
+        return _Saved(self.mode, self.value_codec.fingerprint, pairs=pairs)
+
+    def load(self, name: str, saved: _Saved | None) -> None:
+        if saved is not None:
+            _check(name, self.mode, self.value_codec, saved)
+        self.entries = {
+            key: (self.key_codec.decode(key), None if value is None else self.value_codec.decode(value))
+            for key, value in (saved.pairs if saved else ())
+        }
+
+    def get(self, key: Any) -> Any:
+        found = self.entries.get(self.key_codec.encode_key(key))
+        return None if found is None else found[1]
+
+    def contains(self, key: Any) -> bool:
+        return self.key_codec.encode_key(key) in self.entries
+
+    def items(self) -> list[tuple[Any, Any]]:
+        return list(self.entries.values())
+
+    def keys(self) -> list[Any]:
+        return [key for key, _ in self.entries.values()]
+
+    def values(self) -> list[Any]:
+        return [value for _, value in self.entries.values()]
+
+    def is_empty(self) -> bool:
+        return not self.entries
+
+    def put(self, key: Any, value: Any) -> None:
+        normal = None if value is None else self.value_codec.normalize(value)
+        self.entries[self.key_codec.encode_key(key)] = (self.key_codec.normalize(key), normal)
+
+    def put_all(self, dict_value: Mapping[Any, Any]) -> None:
+        for key, value in dict_value.items():
+            self.put(key, value)
+
+    def remove(self, key: Any) -> None:
+        self.entries.pop(self.key_codec.encode_key(key), None)
+
+    def clear(self) -> None:
+        self.entries.clear()
+
+
+class MemoryOperatorStateBackend(OperatorStateBackend, OperatorStateStore):
+    """Operator state of one subtask.
+
+    State may be restored before the function has declared it: what was restored waits, undecoded, until its
+    descriptor comes, and goes into the next snapshot even if it never comes.
+    """
+
+    def __init__(self, subtask: int = 0, parallelism: int = 1) -> None:
+        self._states: dict[str, OperatorListState | OperatorBroadcastState] = {}
+        self._waiting: dict[str, _Saved] = {}
+        self._subtask = subtask
+        self._parallelism = parallelism
+
+    def get_list_state(self, descriptor: StateDescriptor) -> OperatorListState:
+        return self._list_state(descriptor, "list")
+
+    def get_union_list_state(self, descriptor: StateDescriptor) -> OperatorListState:
+        return self._list_state(descriptor, "union")
+
+    def get_broadcast_state(self, state_descriptor: StateDescriptor) -> OperatorBroadcastState:
+        if not isinstance(state_descriptor, MapStateDescriptor):
+            raise StateMigrationError(
+                f"broadcast state {state_descriptor.name!r} was declared with {state_descriptor!r}",
+                do="declare it with a MapStateDescriptor",
+            )
+        name = state_descriptor.name
+        if name not in self._states:
+            self._add(name, OperatorBroadcastState(state_descriptor))
+        state = self._states[name]
+        if not isinstance(state, OperatorBroadcastState):
+            raise _other_kind(name, state.mode, "broadcast")
+        return state
+
+    def snapshot(self) -> bytes | None:
+        states = {**self._waiting, **{name: state.save() for name, state in self._states.items()}}
+        return _encode(_Snapshot(self._subtask, self._parallelism, states)) if states else None
+
+    def restore(self, snapshots: Sequence[bytes], subtask: int, parallelism: int) -> None:
+        """Takes over from snapshots.
+
+        One snapshot of the very same subtask means that it just goes on. Otherwise `snapshots` must be those
+        of all former subtasks, and their states are dealt out anew.
+        """
+        self._subtask, self._parallelism = subtask, parallelism
+        former = [_decode(snapshot) for snapshot in snapshots]
+        self._waiting = _redistribute(former, subtask, parallelism)
+        for name, state in self._states.items():
+            state.load(name, self._waiting.pop(name, None))
+
+    def _list_state(self, descriptor: StateDescriptor, mode: str) -> OperatorListState:
+        name = descriptor.name
+        if name not in self._states:
+            self._add(name, OperatorListState(descriptor, mode))
+        state = self._states[name]
+        if not isinstance(state, OperatorListState) or state.mode != mode:
+            raise _other_kind(name, state.mode, mode)
+        return state
+
+    def _add(self, name: str, state: OperatorListState | OperatorBroadcastState) -> None:
+        state.load(name, self._waiting.get(name))
+        self._waiting.pop(name, None)
+        self._states[name] = state
+
+
+def _redistribute(former: list[_Snapshot], subtask: int, parallelism: int) -> dict[str, _Saved]:
+    same_place = [s for s in former if (s.subtask, s.parallelism) == (subtask, parallelism)]
+    if len(former) == 1 and same_place:
+        return former[0].states
+    former = sorted(former, key=lambda snapshot: snapshot.subtask)
+    dealt: dict[str, _Saved] = {}
+    for name in dict.fromkeys(name for snapshot in former for name in snapshot.states):
+        all_saved = [snapshot.states[name] for snapshot in former if name in snapshot.states]
+        first = all_saved[0]
+        elements = [element for saved in all_saved for element in saved.elements]
+        if first.mode == "list":
+            if same_place:
+                kept = same_place[0].states.get(name)
+                elements = kept.elements if kept is not None else []
+            elif len(former) != 1 or former[0].parallelism != parallelism:
+                elements = elements[subtask::parallelism]
+        dealt[name] = _Saved(first.mode, first.fingerprint, elements, first.pairs)
+    return dealt
+
+
+def _check(name: str, mode: str, codec: Codec, saved: _Saved) -> None:
+    if saved.mode != mode:
+        raise _other_kind(name, saved.mode, mode)
+    if not codec.is_compatible(saved.fingerprint):
+        raise StateMigrationError(
+            f"operator state {name!r} was written as {saved.fingerprint}, the program now declares "
+            f"{codec.fingerprint}",
+            do="declare the former type, or use another name for the new state",
+        )
+
+
+def _other_kind(name: str, known: str, asked: str) -> StateMigrationError:
+    return StateMigrationError(
+        f"operator state {name!r} is {known} state, but {asked} state of that name was asked for",
+        do="give the two states different names",
+    )
