@@ -25,9 +25,9 @@ from penstock.common.typeinfo import (
     MapTypeInfo,
     PickledBytesTypeInfo,
     RowTypeInfo,
+    SequenceTypeInfo,
     TupleTypeInfo,
     TypeInformation,
-    _SequenceTypeInfo,
 )
 from penstock.common.types import Row
 
@@ -91,7 +91,7 @@ _COMPOSITES: dict[type[TypeInformation], Callable[[Any, Any], str]] = {
     TupleTypeInfo: _tuple,
     RowTypeInfo: _row,
     MapTypeInfo: _map,
-    _SequenceTypeInfo: _sequence,
+    SequenceTypeInfo: _sequence,
 }
 
 
