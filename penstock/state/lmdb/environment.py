@@ -69,27 +69,43 @@ class Environment:
                 raise
 
     def read(self) -> Any:
-        """A read transaction: sees what is committed now, until `end_read`."""
-        txn = self._begin(write=False)
-        self._readers += 1
-        return txn
+        """A read transaction: sees what is committed now, until `end_read`. Every table in it is open.
+
+        A handle can be used by transactions that began after the one that opened it was committed. So tables
+        that another process has created are opened first, in a transaction of their own.
+        """
+        while True:
+            txn = self._begin(write=False)
+            unknown = [name for name in self.names(txn) if name not in self._tables]
+            if not unknown:
+                self._readers += 1
+                return txn
+            txn.abort()
+            for name in unknown:
+                self._tables[name] = self._env.open_db(name.encode(), create=False)
 
     def end_read(self, txn: Any) -> None:
         txn.abort()
         self._readers -= 1
 
-    def table(self, name: str, txn: Any, create: bool = False) -> Any:
-        """The handle of a table, None if it does not exist (and is not to be created)."""
+    def names(self, txn: Any) -> list[str]:
+        """The tables that a transaction sees."""
+        with txn.cursor() as cursor:
+            return [key.decode() for key in cursor.iternext(keys=True, values=False)]
+
+    def table(self, name: str) -> Any:
+        """The handle of a table, None if it did not exist when the transaction began."""
+        return self._tables.get(name)
+
+    def table_to_write(self, name: str, txn: Any) -> Any:
+        """The handle of a table in a write transaction, created if need be."""
         handle = self._tables.get(name)
         if handle is None:
             try:
-                handle = self._env.open_db(name.encode(), txn=txn, create=create)
-            except (lmdb.NotFoundError, lmdb.ReadonlyError):
-                return None
+                handle = self._env.open_db(name.encode(), txn=txn, create=True)
             except lmdb.DbsFullError as error:
-                raise StateError(
-                    f"an operator has more than {_MAX_TABLES} states", where=self.path
-                ) from error
+                what = f"an operator has more than {_MAX_TABLES} states"
+                raise StateError(what, where=self.path) from error
             self._tables[name] = handle
         return handle
 

@@ -106,7 +106,7 @@ class LmdbStore(Store):
             return key if key.startswith(prefix) else None
 
     def tables(self) -> list[str]:
-        return sorted(set(self._names(self._reader())) - {STAMP_TABLE})
+        return sorted(set(self._environment().names(self._reader())) - {STAMP_TABLE})
 
     def close(self) -> None:
         self.release()
@@ -135,20 +135,18 @@ class LmdbStore(Store):
                 stamp, done = Stamp(self._identity), 0
             for step in target.steps[done:]:
                 for table, keys, values in target.blocks(step):
-                    _apply_block(txn, env.table(table, txn, create=True), keys, values)
+                    _apply_block(txn, env.table_to_write(table, txn), keys, values)
             digest = digests_of(target.steps)[-1]
             self._write_stamp(env, txn, stamp.advanced(target.epoch, digest))
 
         env.write(work)
 
     def _empty(self, env: Environment, txn: Any) -> None:
-        for name in self._names(txn):
-            handle = env.table(name, txn)
-            if handle is not None:
-                txn.drop(handle, delete=False)
+        for name in env.names(txn):
+            txn.drop(env.table_to_write(name, txn), delete=False)
 
     def _read_stamp(self, env: Environment, txn: Any) -> Stamp:
-        handle = env.table(STAMP_TABLE, txn)
+        handle = env.table(STAMP_TABLE)
         raw = txn.get(STAMP_KEY, db=handle) if handle is not None else None
         if raw is None:
             return Stamp(self._identity)
@@ -157,23 +155,20 @@ class LmdbStore(Store):
         return stamp if stamp.identity == self._identity else Stamp(stamp.identity, 0, "of another owner")
 
     def _write_stamp(self, env: Environment, txn: Any, stamp: Stamp) -> None:
-        txn.put(STAMP_KEY, stamp.encode(), db=env.table(STAMP_TABLE, txn, create=True))
+        txn.put(STAMP_KEY, stamp.encode(), db=env.table_to_write(STAMP_TABLE, txn))
 
     # --- reading ----------------------------------------------------------------------------------------
 
     def _handle(self, table: str) -> Any:
         handle = self._handles.get(table)
         if handle is None and table not in self._missing:
-            handle = self._environment().table(table, self._reader())
+            self._reader()
+            handle = self._environment().table(table)
             if handle is None:
                 self._missing.add(table)
             else:
                 self._handles[table] = handle
         return handle
-
-    def _names(self, txn: Any) -> list[str]:
-        with txn.cursor() as cursor:
-            return [key.decode() for key in cursor.iternext(keys=True, values=False)]
 
     def _reader(self) -> Any:
         if self._txn is None:
