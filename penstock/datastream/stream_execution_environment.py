@@ -23,6 +23,7 @@ from penstock.connectors.source import Source
 from penstock.datastream.builder import call_site, checked_parallelism, checked_type
 from penstock.datastream.checkpoint_config import CheckpointConfig
 from penstock.datastream.checkpointing_mode import CheckpointingMode
+from penstock.datastream.context import context_configuration
 from penstock.datastream.execution_mode import RuntimeExecutionMode
 from penstock.datastream.job_handle import RunningJobHandle
 from penstock.datastream.legacy_environment import LegacyEnvironment
@@ -34,25 +35,18 @@ from penstock.graph.transformations import SourceTransformation, Transformation
 if TYPE_CHECKING:
     from penstock.datastream.cached_stream import CachedDataStream
 
-__all__ = ["StreamExecutionEnvironment", "set_context_configuration"]
+__all__ = ["StreamExecutionEnvironment"]
 
 _CHAIN_DIFFERENT_MAX = option("pipeline.operator-chaining.chain-operators-with-different-max-parallelism")
 
-_context_configuration = Configuration()
 _default_local_parallelism = os.cpu_count() or 1
-
-
-def set_context_configuration(configuration: Configuration | None) -> None:
-    """What every new environment starts with: for whoever runs programs, such as the command line."""
-    global _context_configuration
-    _context_configuration = Configuration(configuration)
 
 
 class StreamExecutionEnvironment(ShippedFiles, LegacyEnvironment):
     """A program: its configuration, its sources, and the way to run it."""
 
     def __init__(self, configuration: Configuration | None = None) -> None:
-        self._configuration = Configuration(_context_configuration)
+        self._configuration = context_configuration()
         if configuration is not None:
             self._configuration.add_all(configuration)
         self._config = ExecutionConfig(self._configuration)
