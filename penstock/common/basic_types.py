@@ -44,8 +44,8 @@ class TypeInformation:
         return None
 
     def _identity(self) -> tuple[Any, ...]:
-        """What makes two instances of this class equal."""
-        return ()
+        """What makes two instances of this class equal: all that they hold, unless a subclass knows better."""
+        return tuple(sorted(self.__dict__.items(), key=lambda item: item[0]))
 
     def __eq__(self, o: object) -> bool:
         if self is o:
@@ -57,7 +57,11 @@ class TypeInformation:
         )
 
     def __hash__(self) -> int:
-        return hash((_family(type(self)).__name__, self._identity()))
+        name = _family(type(self)).__name__
+        try:
+            return hash((name, self._identity()))
+        except TypeError:
+            return hash(name)  # a program's own type may hold lists or dicts
 
     def __repr__(self) -> str:
         return type(self).__name__

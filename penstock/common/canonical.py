@@ -21,6 +21,8 @@ from typing import Any
 import cloudpickle
 import msgspec
 
+from penstock.common.types import Row, make_row
+
 _SCALAR, _TUPLE, _PICKLE = b"s", b"t", b"p"
 _SCALAR_TAG, _TUPLE_TAG = _SCALAR[0], _TUPLE[0]
 _PLAIN = frozenset({str, int, float, bool, bytes, type(None)})
@@ -111,4 +113,9 @@ def _sorted(value: Any) -> Any:
     if kind is dict:
         pairs = ((_sorted(k), _sorted(v)) for k, v in value.items())
         return _Ordered(dict, sorted(pairs, key=lambda pair: encode_untyped_key(pair[0])))
+    if kind is Row:
+        names = value.get_field_names()
+        fields = names if names is None else sorted(names)  # named rows are equal in any field order
+        values = value if fields is None else value.get_fields_by_names(fields)
+        return make_row([_sorted(item) for item in values], fields, value.get_row_kind())
     return value

@@ -113,7 +113,9 @@ class Opaque(Shape):
 def _integer(name: str, bits: int) -> Scalar:
     low, high = -(1 << bits - 1), (1 << bits - 1) - 1
     slow = partial(scalars.as_integer, name=name, low=low, high=high)
-    return Scalar(name, int, int, slow, f"{low} <= {{x}} <= {high}")
+    shape = Scalar(name, int, int, slow, f"{low} <= {{x}} <= {high}")
+    shape.whole_list = f" and (not {{x}} or {low} <= min({{x}}) and max({{x}}) <= {high})"
+    return shape
 
 
 def _big_int_bytes(value: int) -> bytes:

@@ -71,6 +71,8 @@ class Scalar(Shape):
         self.wire_type = wire_type
         self.extra = extra  # a further condition on {x}, after the type is known
         self._slow, self._show = slow, show
+        # what must hold for a whole list whose elements all have the exact type; None: look at each one
+        self.whole_list: str | None = None if extra else ""
 
     def guard(self, x: str) -> str:
         test = f"type({x}) is {_type_name(self.exact)}"
@@ -193,9 +195,15 @@ class Sequence_(Composite):
 
     def bind(self, scope: dict[str, Any]) -> None:
         self._suffix = self._helpers(self.element, scope)
+        if isinstance(self.element, Scalar):
+            scope[f"types{self._suffix}"] = frozenset({self.element.exact})
 
     def guard(self, x: str) -> str:
-        return f"type({x}) is list and all(map(guard{self._suffix}, {x}))"
+        elements = f"all(map(guard{self._suffix}, {x}))"
+        if isinstance(self.element, Scalar) and self.element.whole_list is not None:
+            # one pass in C instead of a call per element: 25 instead of 70 ns each
+            elements = f"types{self._suffix}.issuperset(map(type, {x}))" + self.element.whole_list.format(x=x)
+        return f"type({x}) is list and {elements}"
 
     def conv(self, x: str) -> str | None:
         return f"list(map(conv{self._suffix}, {x}))" if self.element.conv("e") else None

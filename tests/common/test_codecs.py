@@ -115,6 +115,8 @@ def test_a_value_comes_back_normalized(type_info, value, expected):
         (Types.LIST(Types.INT()), [1, None], "element 1 of LIST"),
         (Types.LIST(Types.INT()), "12", "is not a LIST"),
         (Types.LIST(Types.INT()), {1}, "is not a LIST"),
+        (Types.LIST(Types.INT()), [1, 2**31], "element 1 of LIST"),
+        (Types.LIST(Types.STRING()), ["a", None], "element 1 of LIST"),
         (Types.ROW([Types.INT(), Types.STRING()]), Row(b=1, a="x"), "no fields named"),
         (Types.BIG_DEC(), "x", "is not a BIG_DEC"),
         (Types.PRIMITIVE_ARRAY(Types.INT()), [None], "element 0 of PRIMITIVE_ARRAY"),
@@ -186,6 +188,7 @@ def test_equal_untyped_keys_have_equal_bytes_however_they_were_made():
         ([shared, shared], [shared, other]),
         ({"a": 1, "b": shared}, {"b": other, "a": 1}),
         (Row(shared, shared), Row(shared, other)),
+        (Row(a=shared, b=1), Row(b=1, a=other)),
         (2**100, 2**100),
     ]:
         assert untyped.encode_key(one) == untyped.encode_key(two)
@@ -286,6 +289,17 @@ class HexSerializer(TypeSerializer):
 class HexType(TypeInformation):
     def create_serializer(self) -> TypeSerializer:
         return HexSerializer()
+
+
+class ScaledType(TypeInformation):
+    def __init__(self, factors: list[int]) -> None:
+        self.factors = factors
+
+
+def test_types_of_a_program_compare_by_what_they_hold():
+    assert ScaledType([1]) == ScaledType([1]) != ScaledType([2])
+    assert len({ScaledType([1]), ScaledType([1]), ScaledType([2])}) == 2
+    assert compile_codec(ScaledType([1])).normalize("anything") == "anything"
 
 
 def test_a_type_may_bring_its_own_serializer():
