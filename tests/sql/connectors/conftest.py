@@ -14,7 +14,11 @@ from penstock.table.schema import Schema, SchemaColumn
 
 @pytest.fixture(scope="session")
 def spark() -> Any:
-    return get_spark({"spark.master": "local[2]", "spark.driver.memory": "1g"})
+    session = get_spark({"spark.master": "local[2]", "spark.driver.memory": "1g"}).newSession()
+    session.conf.set("spark.sql.ansi.enabled", "false")
+    session.conf.set("spark.sql.session.timeZone", "UTC")
+    session.conf.set("spark.sql.timeType.enabled", "true")
+    return session
 
 
 class Table:

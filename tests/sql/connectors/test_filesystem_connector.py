@@ -25,7 +25,9 @@ def visible(folder: pathlib.Path) -> list[str]:
     return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
 
 
-def test_csv_rows_keep_file_order_across_files(make_table: Callable[..., Any], tmp_path: pathlib.Path) -> None:
+def test_csv_rows_keep_file_order_across_files(
+    make_table: Callable[..., Any], tmp_path: pathlib.Path
+) -> None:
     (tmp_path / "b.csv").write_text("3,c\n4,d\n")
     (tmp_path / "a.csv").write_text("1,a\n2,b\n")
     assert make_table("id INT, name STRING", options(tmp_path, "csv")).read() == [
@@ -73,7 +75,11 @@ def test_metadata_columns_follow_the_physical_ones(
 def test_partition_values_come_from_folder_names(
     make_table: Callable[..., Any], tmp_path: pathlib.Path
 ) -> None:
-    for folder in ("yr=2023/region=eu", "yr=2024/region=north%2Fwest", "yr=2024/region=__DEFAULT_PARTITION__"):
+    for folder in (
+        "yr=2023/region=eu",
+        "yr=2024/region=north%2Fwest",
+        "yr=2024/region=__DEFAULT_PARTITION__",
+    ):
         (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / "f.csv").write_text("x\n")
     table = make_table(
