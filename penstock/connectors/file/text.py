@@ -229,7 +229,7 @@ class _WideTextReader(RecordReader):
             self.position += 1
 
     def next_batch(self) -> list[str] | None:
-        lines = []
+        lines: list[str] = []
         while len(lines) < BATCH_LINES and (line := self._text.readline()):
             lines.append(line[:-1] if line.endswith("\n") else line)
         if not lines:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.common.serialization import DeserializationSchema
-from penstock.connectors.source import Source
-from penstock.datastream.connectors.unsupported import Settings, refuse
+from penstock.datastream.connectors.unsupported import Settings, UnsupportedSource, refuse
 
 __all__ = [
     "DynamicKafkaSource",
@@ -69,7 +68,7 @@ class KafkaRecordDeserializationSchema(DeserializationSchema):
         return self.value_schema.deserialize(message)
 
 
-class DynamicKafkaSource(Source):
+class DynamicKafkaSource(UnsupportedSource):
     """Reads streams that may move between clusters."""
 
     def __init__(self, j_dynamic_kafka_source: Any) -> None:

@@ -6,8 +6,7 @@ from abc import ABC, abstractmethod
 from enum import Enum
 from typing import Any
 
-from penstock.connectors.sink import Sink
-from penstock.datastream.connectors.unsupported import Choice, Settings, refuse
+from penstock.datastream.connectors.unsupported import Choice, Settings, UnsupportedSink, refuse
 
 __all__ = [
     "Elasticsearch6SinkBuilder",
@@ -117,7 +116,7 @@ class Elasticsearch7SinkBuilder(ElasticsearchSinkBuilderBase):
         return str
 
 
-class ElasticsearchSink(Sink):
+class ElasticsearchSink(UnsupportedSink):
     """Writes documents."""
 
     def __init__(self, j_elasticsearch_sink: Any) -> None:

@@ -8,10 +8,14 @@ from enum import Enum
 from typing import Any
 
 from penstock.common.serialization import SerializationSchema
-from penstock.connectors.sink import Sink
-from penstock.connectors.source import Source
 from penstock.datastream.connectors.base import DeliveryGuarantee
-from penstock.datastream.connectors.unsupported import Choice, Settings, refuse
+from penstock.datastream.connectors.unsupported import (
+    Choice,
+    Settings,
+    UnsupportedSink,
+    UnsupportedSource,
+    refuse,
+)
 from penstock.functions.legacy import SinkFunction, SourceFunction
 
 __all__ = [
@@ -60,7 +64,7 @@ class FlinkKafkaConsumerBase(SourceFunction, Settings, ABC):
         return self._set("disable_filter_restored_partitions_with_subscribed_topics", True)
 
     def get_produced_type(self) -> Any:
-        return self._settings.get("deserialization_schema").get_produced_type()
+        return self._settings["deserialization_schema"].get_produced_type()
 
 
 class FlinkKafkaConsumer(FlinkKafkaConsumerBase):
@@ -111,7 +115,7 @@ class FlinkKafkaProducer(FlinkKafkaProducerBase):
         return self._set("ignore_failures_after_transaction_timeout", True)
 
 
-class KafkaSource(Source):
+class KafkaSource(UnsupportedSource):
     """Reads topics; built with `KafkaSource.builder()`."""
 
     def __init__(self, j_kafka_source: Any) -> None:
@@ -212,7 +216,7 @@ class KafkaOffsetsInitializer(Choice):
         return KafkaOffsetsInitializer("offsets", offsets, offset_reset_strategy)
 
 
-class KafkaSink(Sink):
+class KafkaSink(UnsupportedSink):
     """Writes topics; built with `KafkaSink.builder()`."""
 
     def __init__(self, j_kafka_sink: Any, transformer: Any = None) -> None:

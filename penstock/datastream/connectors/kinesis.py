@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.connectors.sink import Sink
-from penstock.datastream.connectors.unsupported import Choice, Settings, refuse
+from penstock.datastream.connectors.unsupported import Choice, Settings, UnsupportedSink, refuse
 from penstock.functions.legacy import SourceFunction
 
 __all__ = [
@@ -82,7 +81,7 @@ class PartitionKeyGenerator(Choice):
         return PartitionKeyGenerator("random")
 
 
-class KinesisStreamsSink(Sink):
+class KinesisStreamsSink(UnsupportedSink):
     """Writes a stream."""
 
     def __init__(self, j_kinesis_streams_sink: Any) -> None:
@@ -136,7 +135,7 @@ class KinesisStreamsSinkBuilder(Settings):
         return KinesisStreamsSink(self._settings)
 
 
-class KinesisFirehoseSink(Sink):
+class KinesisFirehoseSink(UnsupportedSink):
     """Writes a delivery stream."""
 
     def __init__(self, j_kinesis_firehose_sink: Any) -> None:

@@ -5,9 +5,13 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-from penstock.connectors.sink import Sink
-from penstock.connectors.source import Source
-from penstock.datastream.connectors.unsupported import Choice, Settings, refuse
+from penstock.datastream.connectors.unsupported import (
+    Choice,
+    Settings,
+    UnsupportedSink,
+    UnsupportedSource,
+    refuse,
+)
 
 __all__ = [
     "MessageDelayer",
@@ -105,7 +109,7 @@ class RangeGenerator(Choice):
         return RangeGenerator("fixed_key", support_null_key, keys, key_bytes, ordering_key_bytes)
 
 
-class PulsarSource(Source):
+class PulsarSource(UnsupportedSource):
     """Reads topics; built with `PulsarSource.builder()`."""
 
     def __init__(self, j_pulsar_source: Any) -> None:
@@ -191,7 +195,7 @@ class MessageDelayer(Choice):
         return MessageDelayer("fixed", duration)
 
 
-class PulsarSink(Sink):
+class PulsarSink(UnsupportedSink):
     """Writes topics; built with `PulsarSink.builder()`."""
 
     def __init__(self, j_pulsar_sink: Any) -> None:

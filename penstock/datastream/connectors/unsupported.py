@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import Any, NoReturn, TypeVar
 
 from penstock.common.errors import NotSupportedError
+from penstock.connectors.sink import Sink
+from penstock.connectors.source import Source
 
 _DO = "write a Source or a Sink of your own: docs/custom_connectors.md"
 
@@ -40,3 +42,20 @@ class Choice:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}.{self.name}({', '.join(map(repr, self.arguments))})"
+
+
+class UnsupportedSource(Source):
+    """A source that nobody can make: its constructor refuses."""
+
+    def create_enumerator(self, context: Any, restored: Any = None) -> NoReturn:
+        refuse(type(self).__name__, "there is no client for it")
+
+    def create_reader(self) -> NoReturn:
+        refuse(type(self).__name__, "there is no client for it")
+
+
+class UnsupportedSink(Sink):
+    """A sink that nobody can make: its constructor refuses."""
+
+    def create_writer(self, context: Any, restored: Any = ()) -> NoReturn:
+        refuse(type(self).__name__, "there is no client for it")

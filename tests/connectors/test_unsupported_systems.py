@@ -1,0 +1,73 @@
+"""Systems without a client: programs can be written, and are refused with the reason before they run."""
+
+import pytest
+
+from penstock.common import SimpleStringSchema
+from penstock.common.errors import NotSupportedError
+from penstock.datastream.connectors.base import DeliveryGuarantee
+from penstock.datastream.connectors.cassandra import CassandraSink
+from penstock.datastream.connectors.dynamic_kafka import DynamicKafkaSource
+from penstock.datastream.connectors.elasticsearch import Elasticsearch7SinkBuilder, ElasticsearchEmitter
+from penstock.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcExecutionOptions, JdbcSink
+from penstock.datastream.connectors.kafka import (
+    FlinkKafkaConsumer,
+    FlinkKafkaProducer,
+    KafkaOffsetsInitializer,
+    KafkaRecordSerializationSchema,
+    KafkaSink,
+    KafkaSource,
+)
+from penstock.datastream.connectors.kinesis import KinesisFirehoseSink, KinesisStreamsSink
+from penstock.datastream.connectors.pulsar import PulsarSink, PulsarSource, StartCursor
+from penstock.datastream.connectors.rabbitmq import RMQConnectionConfig, RMQSink, RMQSource
+
+JDBC = JdbcConnectionOptions.JdbcConnectionOptionsBuilder().with_url("jdbc:x://h").with_user_name("u").build()
+RMQ = RMQConnectionConfig.Builder().set_host("h").set_port(5672).build()
+
+PROGRAMS = {
+    "KafkaSource": lambda: (
+        KafkaSource.builder()
+        .set_bootstrap_servers("h:9092")
+        .set_topics("a", "b")
+        .set_starting_offsets(KafkaOffsetsInitializer.earliest())
+        .set_value_only_deserializer(SimpleStringSchema())
+        .build()
+    ),
+    "KafkaSink": lambda: (
+        KafkaSink.builder()
+        .set_record_serializer(KafkaRecordSerializationSchema.builder().set_topic("t").build())
+        .set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE)
+        .build()
+    ),
+    "FlinkKafkaConsumer": lambda: FlinkKafkaConsumer("t", SimpleStringSchema(), {}),
+    "FlinkKafkaProducer": lambda: FlinkKafkaProducer("t", SimpleStringSchema(), {}),
+    "DynamicKafkaSource": lambda: DynamicKafkaSource.builder().set_stream_ids({"s"}).build(),
+    "JdbcSink": lambda: JdbcSink.sink("insert", None, JDBC, JdbcExecutionOptions.defaults()),
+    "ElasticsearchSink": lambda: (
+        Elasticsearch7SinkBuilder()
+        .set_emitter(ElasticsearchEmitter.static_index("i"))
+        .set_hosts(["h:9200"])
+        .build()
+    ),
+    "CassandraSink": lambda: CassandraSink.add_sink(None).set_query("q").set_host("h").build(),
+    "KinesisStreamsSink": lambda: KinesisStreamsSink.builder().set_stream_name("s").build(),
+    "KinesisFirehoseSink": lambda: KinesisFirehoseSink.builder().build(),
+    "PulsarSource": lambda: PulsarSource.builder().set_start_cursor(StartCursor.earliest()).build(),
+    "PulsarSink": lambda: PulsarSink.builder().set_topics("t").build(),
+    "RMQSource": lambda: RMQSource(RMQ, "q", False, SimpleStringSchema()),
+    "RMQSink": lambda: RMQSink(RMQ, "q", SimpleStringSchema()),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_building_is_refused_with_the_reason(name):
+    with pytest.raises(NotSupportedError) as error:
+        PROGRAMS[name]()
+    assert f"not supported: {name}, because" in str(error.value)
+
+
+def test_settings_that_are_plain_data_can_be_read_back():
+    assert JDBC.get_db_url() == "jdbc:x://h" and JDBC.get_driver_name() is None
+    options = JdbcExecutionOptions.builder().with_batch_size(7).build()
+    assert (options.get_batch_size(), options.get_max_retries()) == (7, 3)
+    assert (RMQ.get_host(), RMQ.get_port()) == ("h", 5672)
