@@ -12,6 +12,7 @@ Numbers never are.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -194,7 +195,7 @@ class CsvDecoder:
         """One whole record, line ends inside quotes included."""
         text = record.decode("utf-8") if isinstance(record, bytes) else record
         rows: Rows = []
-        for _, fields in self._records.read(text.splitlines(keepends=True) or [""]):
+        for _, fields in self._records.read(io.StringIO(text, newline="") if text else [""]):
             rows.extend(self.decode_fields(fields, context))
         return rows
 

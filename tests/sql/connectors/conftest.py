@@ -37,7 +37,7 @@ class Table:
         asked = [SchemaColumn(key, None, metadata_key=key, is_virtual=True) for key in metadata]
         self.spark = spark
         self.table = CatalogTable(
-            Schema(tuple([*physical, *asked])),
+            Schema((*physical, *asked)),
             dict(options),
             partition_keys=partitioned_by,
             requested_metadata=tuple(asked),
