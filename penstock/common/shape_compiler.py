@@ -113,9 +113,7 @@ class Opaque(Shape):
 def _integer(name: str, bits: int) -> Scalar:
     low, high = -(1 << bits - 1), (1 << bits - 1) - 1
     slow = partial(scalars.as_integer, name=name, low=low, high=high)
-    shape = Scalar(name, int, int, slow, f"{low} <= {{x}} <= {high}")
-    shape.whole_list = f" and (not {{x}} or {low} <= min({{x}}) and max({{x}}) <= {high})"
-    return shape
+    return Scalar(name, int, int, slow, f"{low} <= {{x}} <= {high}")
 
 
 def _big_int_bytes(value: int) -> bytes:
