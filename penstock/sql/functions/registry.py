@@ -29,6 +29,7 @@ How special syntax arrives here (`'x'` = an argument whose `literal` is that tex
     TRIM(LEADING c FROM s)      "TRIM" ('LEADING', c, s); TRIM(s) may come as "TRIM" (s)
     SUBSTRING(s FROM i FOR n), OVERLAY(s PLACING r FROM i FOR n)   positional arguments
     (a, b) OVERLAPS (c, d)      "OVERLAPS" (a, b, c, d)
+    (a - b) DAY TO SECOND       "MINUS_DATE" ('DAY TO SECOND', a, b)
     x IS [NOT] JSON [SCALAR]    "IS [NOT] JSON" (x[, 'SCALAR'])
     JSON_EXISTS(j, p UNKNOWN ON ERROR)   "JSON_EXISTS" (j, p[, 'UNKNOWN'])
     JSON_VALUE(...)             "JSON_VALUE" (j, p, T, on_empty, default, on_error, default), on_* one of
@@ -97,6 +98,7 @@ class Arg:
 
 Infer = Callable[[Sequence[ArgType]], "DataType"]
 Render = Callable[[Sequence[Arg], "DataType"], str]
+RenderOver = Callable[[Sequence[Arg], "DataType", str], str]
 RenderAggregate = Callable[[Sequence[Arg], "DataType", bool, "str | None", "str | None"], str]
 
 
@@ -113,6 +115,9 @@ class FunctionDef:
         spark: Renders a scalar call. For kind "window" it gives the text that stands before `OVER (...)`.
         spark_aggregate: Renders an aggregate call for batch from
             (args, result type, distinct, filter as Spark SQL or None, ORDER BY items or None).
+        spark_over: Renders an aggregate or window call over a window from (args, result type, what stands
+            in the parentheses of OVER). Use it instead of adding OVER to another text, which may be an
+            expression of several aggregates.
         deterministic: False if two calls with equal arguments may differ (RAND, UUID, CURRENT_TIMESTAMP).
         how: How it is done, for the documentation: "spark", "expression" or "udf".
     """
@@ -122,6 +127,7 @@ class FunctionDef:
     infer: Infer
     spark: Render = _no_scalar_text
     spark_aggregate: RenderAggregate | None = None
+    spark_over: RenderOver | None = None
     deterministic: bool = True
     how: str = "expression"
 
@@ -144,5 +150,7 @@ def find(name: str) -> FunctionDef:
     if found is not None:
         return found
     near = difflib.get_close_matches(name.upper(), FUNCTIONS, n=3)
-    hint = "did you mean " + " or ".join(near) + "?" if near else "see docs/sql_functions.md for what there is"
+    hint = (
+        "did you mean " + " or ".join(near) + "?" if near else "see docs/sql_functions.md for what there is"
+    )
     raise ValidationError(f"there is no function {name}", do=hint)

@@ -1,0 +1,259 @@
+"""LIKE, SIMILAR TO and the REGEXP functions.
+
+Java's regular expressions on both sides, so Spark's functions do the matching. Three things differ. LIKE
+has no escape character unless ESCAPE names one, and its `_` does not match a line break. A replacement is
+plain text. And a pattern from a column that does not compile must answer NULL (or FALSE), so patterns
+that are not known to be good are compiled first, by calling `java.util.regex.Pattern` from the expression.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from penstock.common.datatypes import DataType, DataTypes
+from penstock.common.errors import ValidationError
+from penstock.sql.functions.registry import Arg, Render
+from penstock.sql.functions.rules import CHARACTER, INTEGER, maybe, of, opt, scalar
+from penstock.sql.functions.strings import quoted_replacement
+from penstock.sql.functions.text import let, string, udf
+
+_BOOLEAN = of(DataTypes.BOOLEAN)
+_PLAIN = re.compile(r"(?:[\w\s\-,:;!#%&'\"/<=>@_`~.*+?^$|()\[\]]|\\[dDwWsSbB.\-\\])*", re.ASCII)
+
+# --- LIKE -----------------------------------------------------------------------------------------------
+
+
+def _escape_of(args: Sequence[Arg], name: str) -> str | None:
+    if len(args) < 3:
+        return None
+    escape = args[2].literal
+    if not isinstance(escape, str) or len(escape) != 1:
+        raise ValidationError(f"{name}: the escape text {escape!r} is not one character")
+    return escape
+
+
+def _tokens(pattern: str, escape: str | None) -> list[tuple[str, str]]:
+    """(kind, character) for each place of a LIKE pattern; kind is "any", "one" or "is"."""
+    tokens, i = [], 0
+    while i < len(pattern):
+        c = pattern[i]
+        if c == escape:
+            i += 1
+            if i == len(pattern) or pattern[i] not in ("%", "_", escape):
+                raise ValidationError(f"the pattern {pattern!r} has nothing to escape behind {escape!r}")
+            tokens.append(("is", pattern[i]))
+        else:
+            tokens.append(("any" if c == "%" else "one" if c == "_" else "is", c))
+        i += 1
+    return tokens
+
+
+def like_regex(pattern: str, escape: str | None) -> str:
+    """The Java regular expression of a LIKE pattern.
+
+    >>> like_regex("a_c%", None)
+    '\\\\Aa.c(?s:.*)\\\\z'
+    """
+    parts = {"any": lambda c: "(?s:.*)", "one": lambda c: ".", "is": _quote}
+    return "\\A" + "".join(parts[kind](c) for kind, c in _tokens(pattern, escape)) + "\\z"
+
+
+def _quote(c: str) -> str:
+    return "\\" + c if c in r"\.[]{}()*+-?^$|&#~" else c
+
+
+def _like_literal(x: str, pattern: str, escape: str | None) -> str:
+    """The cheapest test for a constant pattern: comparisons where they do, which Spark can push down."""
+    tokens = _tokens(pattern, escape)
+    kinds = [kind for kind, _ in tokens]
+    text = "".join(c for kind, c in tokens if kind == "is")
+    if "one" not in kinds:
+        inner = kinds[1:-1] if len(kinds) > 1 else []
+        if "any" not in kinds:
+            return f"({x} = {string(text)})"
+        if kinds[0] == "any" and "any" not in kinds[1:]:
+            return f"endswith({x}, {string(text)})"
+        if kinds[-1] == "any" and "any" not in kinds[:-1]:
+            return f"startswith({x}, {string(text)})"
+        if kinds[0] == kinds[-1] == "any" and "any" not in inner:
+            return f"contains({x}, {string(text)})"
+    return f"({x} RLIKE {string(like_regex(pattern, escape))})"
+
+
+def _like(name: str, args: Sequence[Arg]) -> str:
+    escape = _escape_of(args, name)
+    if isinstance(args[1].literal, str):
+        return _like_literal(args[0].sql, args[1].literal, escape)
+    # U+0001 stands for "no escape character": Spark wants one.
+    return f"({args[0].sql} LIKE {args[1].sql} ESCAPE {string(escape or chr(1))})"
+
+
+# --- SIMILAR TO -----------------------------------------------------------------------------------------
+
+
+def similar_regex(pattern: str, escape: str | None) -> str:
+    """The Java regular expression of a SIMILAR TO pattern."""
+    out, i, in_class = [], 0, False
+    while i < len(pattern):
+        c = pattern[i]
+        if escape is not None and c == escape:
+            i += 1
+            if i == len(pattern):
+                raise ValidationError(f"the pattern {pattern!r} ends with its escape character")
+            out.append(_quote(pattern[i]))
+        elif in_class:
+            in_class = c != "]"
+            out.append("\\" + c if c in "\\[" and not pattern.startswith("[:", i) else c)
+        elif c == "[":
+            in_class = True
+            out.append(c)
+        elif c == "%":
+            out.append("(?s:.*)")
+        elif c == "_":
+            out.append(".")
+        else:
+            out.append("\\" + c if c in r"\.^$" else c)
+        i += 1
+    body = re.sub(r"\[:(\w+):\]", lambda m: _POSIX.get(m.group(1).upper(), m.group(0)), "".join(out))
+    return f"\\A(?:{body})\\z"
+
+
+_POSIX = {
+    "ALPHA": "\\p{Alpha}",
+    "UPPER": "\\p{Upper}",
+    "LOWER": "\\p{Lower}",
+    "DIGIT": "\\d",
+    "ALNUM": "\\p{Alnum}",
+    "SPACE": " ",
+    "WHITESPACE": "\\s",
+}
+
+
+def _similar(name: str, args: Sequence[Arg]) -> str:
+    escape = _escape_of(args, name)
+    if isinstance(args[1].literal, str):
+        return f"({args[0].sql} RLIKE {string(similar_regex(args[1].literal, escape))})"
+    return f"({args[0].sql} RLIKE {udf('similar_regex', args[1].sql, string(escape or ''))})"
+
+
+_Test = Callable[[str, Sequence[Arg]], str]
+
+
+def _test_render(name: str, test: _Test, negated: bool) -> Render:
+    def render(args: Sequence[Arg], result: DataType) -> str:
+        return f"(NOT {test(name, args)})" if negated else test(name, args)
+
+    return render
+
+
+_TESTS: tuple[tuple[str, _Test], ...] = (("LIKE", _like), ("SIMILAR TO", _similar))
+for _base, _test in _TESTS:
+    for _name, _negated in ((_base, False), (f"NOT {_base}", True)):
+        scalar(
+            _name,
+            (CHARACTER, CHARACTER, opt(CHARACTER)),
+            _BOOLEAN,
+            render=_test_render(_name, _test, _negated),
+        )
+
+# --- REGEXP ---------------------------------------------------------------------------------------------
+
+
+def is_good_pattern(pattern: object) -> bool:
+    """Whether a constant surely is a Java regular expression: it is one of the plain ones."""
+    if not isinstance(pattern, str) or not _PLAIN.fullmatch(pattern):
+        return False
+    try:
+        re.compile(pattern)
+    except re.error:
+        return False
+    return True
+
+
+def _guarded(args: Sequence[Arg], body: Callable[..., str], otherwise: str = "NULL") -> str:
+    """`body` over the argument texts; `otherwise` where the pattern (the second one) does not compile."""
+    if is_good_pattern(args[1].literal):
+        return let(body, *(a.sql for a in args))
+
+    def text(*x: str) -> str:
+        compiled = f"try_reflect('java.util.regex.Pattern', 'compile', {x[1]})"
+        known = " OR ".join(f"{v} IS NULL" for v in x)
+        return f"CASE WHEN {known} THEN NULL WHEN {compiled} IS NULL THEN {otherwise} ELSE {body(*x)} END"
+
+    return let(text, *(a.sql for a in args))
+
+
+def _regexp(args: Sequence[Arg], result: DataType) -> str:
+    return _guarded(args, lambda s, p: f"({s} RLIKE {p} AND {p} <> '')", "FALSE")
+
+
+def _replace(args: Sequence[Arg], result: DataType) -> str:
+    return _guarded(args, lambda s, p, r: f"regexp_replace({s}, {p}, {quoted_replacement(r)})")
+
+
+def _extract(args: Sequence[Arg], result: DataType) -> str:
+    pattern, group = args[1].literal, args[2].literal if len(args) > 2 else 0
+    if is_good_pattern(pattern) and group == 0:
+        return let(
+            lambda s, p: f"if({s} RLIKE {p}, regexp_extract({s}, {p}, 0), NULL)", args[0].sql, args[1].sql
+        )
+    if is_good_pattern(pattern) and isinstance(group, int) and not re.search(r"[|]|\)[?*]", str(pattern)):
+        if not 0 <= group <= re.compile(str(pattern)).groups:
+            return "CAST(NULL AS STRING)"
+        return let(
+            lambda s, p: f"if({s} RLIKE {p}, regexp_extract({s}, {p}, {group}), NULL)",
+            args[0].sql,
+            args[1].sql,
+        )
+    # Spark answers '' for a group that took no part in the match, so Python has to look.
+    return udf("regexp_extract", *(a.sql for a in args[:2]), args[2].sql if len(args) > 2 else "0")
+
+
+def _extract_all(args: Sequence[Arg], result: DataType) -> str:
+    pattern, group = args[1].literal, args[2].literal if len(args) > 2 else 1
+    texts = [args[0].sql, args[1].sql, args[2].sql if len(args) > 2 else "1"]
+    if is_good_pattern(pattern) and isinstance(group, int) and not re.search(r"[|]|\)[?*]", str(pattern)):
+        if not 0 <= group <= re.compile(str(pattern)).groups:
+            return "CAST(NULL AS ARRAY<STRING>)"
+        return f"regexp_extract_all({', '.join(texts)})"
+    return udf("regexp_extract_all", *texts)
+
+
+_TWO = (CHARACTER, CHARACTER)
+scalar("REGEXP", _TWO, _BOOLEAN, render=_regexp)
+scalar(
+    "REGEXP_COUNT",
+    _TWO,
+    maybe(DataTypes.INT),
+    render=lambda a, r: _guarded(a, lambda s, p: f"regexp_count({s}, {p})"),
+)
+scalar(
+    "REGEXP_INSTR",
+    _TWO,
+    maybe(DataTypes.INT),
+    render=lambda a, r: _guarded(
+        a, lambda s, p: f"if({s} RLIKE {p}, greatest(regexp_instr({s}, {p}), 1), 0)"
+    ),
+)
+scalar(
+    "REGEXP_SUBSTR",
+    _TWO,
+    maybe(DataTypes.STRING),
+    render=lambda a, r: _guarded(a, lambda s, p: f"if({s} RLIKE {p}, regexp_extract({s}, {p}, 0), NULL)"),
+)
+scalar("REGEXP_REPLACE", (CHARACTER, CHARACTER, CHARACTER), of(DataTypes.STRING), render=_replace)
+scalar(
+    "REGEXP_EXTRACT",
+    (CHARACTER, CHARACTER, opt(INTEGER)),
+    maybe(DataTypes.STRING),
+    render=_extract,
+    how="udf",
+)
+scalar(
+    "REGEXP_EXTRACT_ALL",
+    (CHARACTER, CHARACTER, opt(INTEGER)),
+    maybe(DataTypes.ARRAY, DataTypes.STRING()),
+    render=_extract_all,
+    how="udf",
+)

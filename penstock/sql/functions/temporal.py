@@ -1,0 +1,426 @@
+"""Functions of dates and times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.common.datatypes import (
+    INTERVAL_MONTH,
+    INTERVAL_SECOND,
+    DataType,
+    DataTypes,
+    DateType,
+    DayTimeIntervalType,
+    DecimalType,
+    IntegralType,
+    LocalZonedTimestampType,
+    NumericType,
+    TimeType,
+    YearMonthIntervalType,
+)
+from penstock.common.errors import NotSupportedError, ValidationError
+from penstock.sql.functions import datetime_text as at
+from penstock.sql.functions import java_time
+from penstock.sql.functions.casts import cast_sql, read_date, read_timestamp
+from penstock.sql.functions.numbers import _whole_type, whole_number
+from penstock.sql.functions.registry import Arg, ArgType, FunctionDef, Render, register
+from penstock.sql.functions.rules import (
+    ANY,
+    CHARACTER,
+    DATETIME,
+    INTEGER,
+    INTERVAL,
+    NUMERIC,
+    TIMESTAMP,
+    check,
+    literal_text,
+    maybe,
+    never,
+    nullable,
+    of,
+    opt,
+    refuse,
+    scalar,
+)
+from penstock.sql.functions.text import is_simple, let, string, udf
+
+# --- EXTRACT and its short forms ------------------------------------------------------------------------
+
+_DATE_FIELDS = {
+    "YEAR": "year({0})",
+    "QUARTER": "quarter({0})",
+    "MONTH": "month({0})",
+    "WEEK": "weekofyear({0})",
+    "DAY": "day({0})",
+    "DOY": "dayofyear({0})",
+    "DOW": "dayofweek({0})",
+    "ISODOW": "(weekday({0}) + 1)",
+    "ISOYEAR": "extract(YEAROFWEEK FROM {0})",
+    "DECADE": "floor(year({0}) / 10)",
+    "CENTURY": "floor((year({0}) + 99) / 100)",
+    "MILLENNIUM": "floor((year({0}) + 999) / 1000)",
+}
+_CLOCK_FIELDS = {
+    "HOUR": "hour({0})",
+    "MINUTE": "minute({0})",
+    "SECOND": "floor(extract(SECOND FROM {0}))",
+    "MILLISECOND": "floor((extract(SECOND FROM {0}) % 1) * 1000)",
+    "MICROSECOND": "floor((extract(SECOND FROM {0}) % 1) * 1000000)",
+    "NANOSECOND": "floor((extract(SECOND FROM {0}) % 1) * 1000000) * 1000",
+}
+
+
+def extract_text(unit: str, arg: Arg) -> str:
+    """The field `unit` of a date, time, timestamp or interval as BIGINT."""
+    if isinstance(arg.type, (DayTimeIntervalType, YearMonthIntervalType)):
+        wide = (
+            "INTERVAL DAY TO SECOND"
+            if isinstance(arg.type, DayTimeIntervalType)
+            else "INTERVAL YEAR TO MONTH"
+        )
+        return f"CAST(extract({unit} FROM CAST({arg.sql} AS {wide})) AS BIGINT)"
+    if unit == "EPOCH":
+        return f"CAST({_epoch(arg)} AS BIGINT)"
+    if unit in _DATE_FIELDS:
+        day = arg.sql if isinstance(arg.type, DateType) else f"CAST({arg.sql} AS DATE)"
+        return f"CAST({_DATE_FIELDS[unit].format(day)} AS BIGINT)"
+    if isinstance(arg.type, DateType):
+        return f"if({arg.sql} IS NULL, NULL, 0L)"
+    return f"CAST({let(lambda x: _CLOCK_FIELDS[unit].format(x), arg.sql)} AS BIGINT)"
+
+
+def _epoch(arg: Arg) -> str:
+    if isinstance(arg.type, DateType):
+        return f"datediff({arg.sql}, DATE'1970-01-01') * 86400L"
+    if isinstance(arg.type, LocalZonedTimestampType):
+        return f"unix_seconds({arg.sql})"
+    if isinstance(arg.type, TimeType):
+        return f"time_to_micros({arg.sql}) div 1000000"
+    return f"floor(CAST(({arg.sql} - {at.EPOCH}) AS DECIMAL(20, 6)))"
+
+
+def _extract_type(args: Sequence[ArgType]) -> DataType:
+    unit = at.unit_name(literal_text(args[0], "EXTRACT", "its unit"), "EXTRACT")
+    source = args[1].type
+    clock = unit in _CLOCK_FIELDS
+    if isinstance(source, TimeType) and not (clock or unit == "EPOCH"):
+        raise refuse("EXTRACT", args[1:], why=f"a TIME has no {unit}")
+    if isinstance(source, YearMonthIntervalType) and unit not in ("YEAR", "MONTH"):
+        raise refuse("EXTRACT", args[1:], why=f"this interval has no {unit}")
+    return DataTypes.BIGINT(source.is_nullable)
+
+
+scalar(
+    "EXTRACT",
+    [(ANY, DATETIME), (ANY, INTERVAL)],
+    _extract_type,
+    render=lambda args, result: extract_text(at.unit_name(str(args[0].literal), "EXTRACT"), args[1]),
+)
+
+
+def _part(unit: str) -> Render:
+    return lambda args, result: extract_text(unit, args[0])
+
+
+for _name, _unit in {
+    "YEAR": "YEAR",
+    "QUARTER": "QUARTER",
+    "MONTH": "MONTH",
+    "WEEK": "WEEK",
+    "DAYOFYEAR": "DOY",
+    "DAYOFMONTH": "DAY",
+    "DAYOFWEEK": "DOW",
+    "HOUR": "HOUR",
+    "MINUTE": "MINUTE",
+    "SECOND": "SECOND",
+}.items():
+    scalar(_name, (DATETIME,), of(DataTypes.BIGINT), render=_part(_unit))
+
+# --- FLOOR and CEIL, of numbers too ---------------------------------------------------------------------
+
+
+def _floor_type(name: str, args: Sequence[ArgType]) -> DataType:
+    check(name, [(NUMERIC,), (DATETIME, ANY)], args)
+    if len(args) == 1:
+        return _whole_type(args)
+    unit = at.unit_name(literal_text(args[1], name, "its unit"), name)
+    if unit not in (*at.CALENDAR_UNITS, *at.CLOCK_UNITS):
+        raise refuse(name, args[:1], why=f"{unit} is not a unit to round to")
+    if isinstance(args[0].type, TimeType) and unit in at.CALENDAR_UNITS:
+        raise refuse(name, args[:1], why=f"a TIME has no {unit}")
+    return args[0].type
+
+
+def _floor_text(name: str, args: Sequence[Arg], result: DataType) -> str:
+    if len(args) == 1:
+        return whole_number("floor" if name == "FLOOR" else "ceil", args, result)
+    return at.floor_to(at.unit_name(str(args[1].literal), name), args[0], up=name != "FLOOR")
+
+
+for _name, _aliases in (("FLOOR", ()), ("CEIL", ("CEILING",))):
+    register(
+        FunctionDef(
+            _name,
+            "scalar",
+            lambda args, name=_name: _floor_type(name, args),  # type: ignore[misc]
+            lambda args, result, name=_name: _floor_text(name, args, result),  # type: ignore[misc]
+        ),
+        *_aliases,
+    )
+
+# --- differences and sums -------------------------------------------------------------------------------
+
+
+def _unit_of(args: Sequence[ArgType] | Sequence[Arg], name: str) -> str:
+    unit = at.unit_name(literal_text(args[0], name, "its unit"), name)
+    if unit not in (*at.CALENDAR_UNITS, *at.CLOCK_UNITS):
+        raise ValidationError(f"{name} does not count in units of {unit}")
+    return unit
+
+
+def _diff_type(args: Sequence[ArgType]) -> DataType:
+    _unit_of(args, "TIMESTAMPDIFF")
+    if isinstance(args[1].type, TimeType) != isinstance(args[2].type, TimeType):
+        raise refuse("TIMESTAMPDIFF", args[1:], why="a time of day has no distance from a date")
+    return DataTypes.INT(nullable(args[1:]))
+
+
+def _add_type(args: Sequence[ArgType]) -> DataType:
+    unit, moment = _unit_of(args, "TIMESTAMPADD"), args[2].type
+    null = nullable(args[1:])
+    if isinstance(moment, DateType) and unit in at.CLOCK_UNITS and unit != "DAY":
+        return DataTypes.TIMESTAMP(6, null)
+    return moment.with_nullability(null)
+
+
+def _add_text(args: Sequence[Arg], result: DataType) -> str:
+    unit, count, moment = _unit_of(args, "TIMESTAMPADD"), args[1].sql, args[2]
+    if isinstance(result, DateType):
+        return at.add_days(unit, count, moment.sql)
+    if isinstance(result, TimeType):
+        moved = at.add_units(unit, count, f"make_timestamp_ntz(DATE'1970-01-02', {moment.sql})")
+        return f"CAST({moved} AS TIME)"
+    return at.add_units(unit, count, at.local(moment) if isinstance(moment.type, DateType) else moment.sql)
+
+
+scalar(
+    "TIMESTAMPDIFF",
+    (ANY, DATETIME, DATETIME),
+    _diff_type,
+    render=lambda args, result: at.difference(_unit_of(args, "TIMESTAMPDIFF"), args[1], args[2]),
+)
+scalar("TIMESTAMPADD", (ANY, INTEGER, DATETIME), _add_type, render=_add_text)
+
+
+def _minus_date_type(args: Sequence[ArgType]) -> DataType:
+    unit = literal_text(args[0], "(a - b) interval", "its unit").upper()
+    calendar = unit.startswith(("YEAR", "MONTH"))
+    return (INTERVAL_MONTH if calendar else INTERVAL_SECOND).with_nullability(nullable(args[1:]))
+
+
+def _minus_date(args: Sequence[Arg], result: DataType) -> str:
+    end, start = args[1], args[2]
+    if isinstance(result, YearMonthIntervalType):
+        return f"make_ym_interval(0, CAST({at.months_between(start, end)} AS INT))"
+    if isinstance(end.type, DateType) and isinstance(start.type, DateType):
+        return f"make_dt_interval(datediff({end.sql}, {start.sql}))"
+    if isinstance(end.type, TimeType):
+        return f"(make_timestamp_ntz(DATE'1970-01-01', {end.sql}) - make_timestamp_ntz(DATE'1970-01-01', {start.sql}))"
+    if type(end.type) is type(start.type):
+        return f"({end.sql} - {start.sql})"
+    return f"({at.local(end)} - {at.local(start)})"
+
+
+scalar("MINUS_DATE", (ANY, DATETIME, DATETIME), _minus_date_type, render=_minus_date)
+
+
+def _overlaps(args: Sequence[Arg], result: DataType) -> str:
+    ends = []
+    for start, end in ((args[0], args[1]), (args[2], args[3])):
+        is_length = isinstance(end.type, (DayTimeIntervalType, YearMonthIntervalType))
+        ends.append(at.add_interval(start, end, "+") if is_length else end.sql)
+
+    def text(a: str, b: str, c: str, d: str) -> str:
+        known = " OR ".join(f"{x} IS NULL" for x in (a, b, c, d))
+        return f"if({known}, NULL, greatest({a}, {b}) >= least({c}, {d}) AND greatest({c}, {d}) >= least({a}, {b}))"
+
+    return let(text, args[0].sql, ends[0], args[2].sql, ends[1])
+
+
+_PERIOD_END = [(DATETIME, a, DATETIME, b) for a in (DATETIME, INTERVAL) for b in (DATETIME, INTERVAL)]
+scalar("OVERLAPS", list(_PERIOD_END), of(DataTypes.BOOLEAN), render=_overlaps)
+
+# --- now ------------------------------------------------------------------------------------------------
+
+_NOW = at.cut_to_precision("current_timestamp()", 3)
+for _name in ("CURRENT_TIMESTAMP", "NOW", "CURRENT_ROW_TIMESTAMP", "PROCTIME"):
+    scalar(_name, (), never(DataTypes.TIMESTAMP_LTZ, 3), _NOW.replace("{", "{{"), deterministic=False)
+scalar("LOCALTIMESTAMP", (), never(DataTypes.TIMESTAMP, 3), at.cut_to_precision("localtimestamp()", 3))
+scalar("CURRENT_DATE", (), never(DataTypes.DATE), "current_date()", deterministic=False)
+for _name in ("CURRENT_TIME", "LOCALTIME"):
+    scalar(_name, (), never(DataTypes.TIME, 0), "time_trunc('SECOND', CAST(localtimestamp() AS TIME))")
+
+
+def _no_watermark(args: Sequence[Arg], result: DataType) -> str:
+    raise NotSupportedError("CURRENT_WATERMARK in batch mode", "a bounded query has no watermark")
+
+
+scalar("CURRENT_WATERMARK", (TIMESTAMP,), lambda args: args[0].type.nullable(), render=_no_watermark)
+
+# --- text to time and back ------------------------------------------------------------------------------
+
+_PIECES = {"yyyy": (1, 4), "MM": (6, 2), "dd": (9, 2), "HH": (12, 2), "mm": (15, 2), "ss": (18, 2)}
+_ISO = ("yyyy-MM-dd HH:mm:ss", "yyyy-MM-dd", "yyyy-MM-dd HH:mm:ss.SSS")
+
+
+def _check_pattern(arg: ArgType | Arg, name: str) -> None:
+    if isinstance(arg.literal, str):
+        try:
+            java_time.tokens(arg.literal)
+        except java_time.PatternError as error:
+            raise ValidationError(f"{name}: {error}") from None
+
+
+def format_text(moment: str, pattern: Arg) -> str:
+    """A TIMESTAMP_NTZ text as text; constant patterns of plain digits are cut from Spark's own text form."""
+    pieces = _plain_pieces(pattern.literal) if isinstance(pattern.literal, str) else None
+    if pieces is None:
+        return udf("date_format", moment, pattern.sql)
+    # Seven digits of nothing stand for the fraction that Spark leaves out.
+    return let(
+        lambda x: (
+            f"concat({', '.join(p.format(x) for p in pieces)})" if pieces else f"if({x} IS NULL, NULL, '')"
+        ),
+        f"rpad(if(instr(CAST({moment} AS STRING), '.') = 0, concat(CAST({moment} AS STRING), '.'), "
+        f"CAST({moment} AS STRING)), 29, '0')"
+        if is_simple(moment)
+        else f"rpad({let(lambda m: f'if(instr({m}, chr(46)) = 0, concat({m}, chr(46)), {m})', f'CAST({moment} AS STRING)')}, 29, '0')",
+    )
+
+
+def _plain_pieces(pattern: str) -> list[str] | None:
+    pieces = []
+    for token in java_time.tokens(pattern):
+        run = token.letter * token.count
+        if not token.letter:
+            pieces.append(string(token.text).replace("{", "{{").replace("}", "}}"))
+        elif run in _PIECES:
+            pieces.append("substring({0}, %d, %d)" % _PIECES[run])
+        elif token.letter == "S" and token.count <= 9:
+            pieces.append(f"substring({{0}}, 21, {token.count})")
+        else:
+            return None
+    return pieces
+
+
+def _date_format(args: Sequence[Arg], result: DataType) -> str:
+    source = args[0]
+    if CHARACTER.has(source.type):
+        timed = let(lambda x: f"if(instr({x}, ' ') > 0, {read_timestamp(x, 3)}, NULL)", source.sql)
+        return format_text(timed, args[1])
+    return format_text(at.local(source), args[1])
+
+
+def _date_format_type(args: Sequence[ArgType]) -> DataType:
+    _check_pattern(args[1], "DATE_FORMAT")
+    return DataTypes.STRING()
+
+
+scalar(
+    "DATE_FORMAT", [(TIMESTAMP, CHARACTER), (CHARACTER, CHARACTER)], _date_format_type, render=_date_format
+)
+
+
+def _from_unixtime(args: Sequence[Arg], result: DataType) -> str:
+    moment = f"CAST(timestamp_seconds({args[0].sql}) AS TIMESTAMP_NTZ)"
+    return format_text(
+        moment, args[1] if len(args) > 1 else Arg(string(_ISO[0]), DataTypes.STRING(), _ISO[0])
+    )
+
+
+scalar("FROM_UNIXTIME", (INTEGER, opt(CHARACTER)), maybe(DataTypes.STRING), render=_from_unixtime)
+scalar(
+    "UNIX_TIMESTAMP",
+    [(), (CHARACTER, opt(CHARACTER))],
+    of(DataTypes.BIGINT),
+    lambda s=None, p=string(_ISO[0]): (
+        "unix_timestamp()" if s is None else udf("unix_timestamp", s, p, "current_timezone()")
+    ),
+    how="udf",
+)
+scalar(
+    "CONVERT_TZ",
+    (CHARACTER, CHARACTER, CHARACTER),
+    maybe(DataTypes.STRING),
+    lambda *a: udf("convert_tz", *a),
+    how="udf",
+)
+
+
+def _parsed(args: Sequence[Arg], precision: int = 3) -> str:
+    """TIMESTAMP_NTZ from text with an optional pattern; NULL where it does not fit."""
+    if len(args) < 2:
+        return let(lambda x: read_timestamp(x, precision), args[0].sql)
+    if args[1].literal in _ISO:
+        return let(lambda x: read_timestamp(x, precision), f"trim({args[0].sql})")
+    return udf("to_timestamp", args[0].sql, args[1].sql, str(precision))
+
+
+def _to_date(args: Sequence[Arg], result: DataType) -> str:
+    if len(args) == 1:
+        return let(read_date, args[0].sql)
+    return f"CAST({udf('to_date', args[0].sql, args[1].sql)} AS DATE)"
+
+
+scalar("TO_DATE", (CHARACTER, opt(CHARACTER)), maybe(DataTypes.DATE), render=_to_date)
+scalar(
+    "TO_TIMESTAMP",
+    (CHARACTER, opt(CHARACTER)),
+    maybe(DataTypes.TIMESTAMP, 3),
+    render=lambda args, result: _parsed(args),
+)
+
+
+def _ltz_type(args: Sequence[ArgType]) -> DataType:
+    if isinstance(args[0].type, NumericType):
+        precision = args[1].literal if len(args) > 1 else 3
+        if not isinstance(precision, int) or not 0 <= precision <= 9:
+            raise ValidationError(
+                f"TO_TIMESTAMP_LTZ: the precision {precision} is not a constant from 0 to 9"
+            )
+        return DataTypes.TIMESTAMP_LTZ(max(precision, 3))
+    pattern = args[1].literal if len(args) > 1 else ""
+    digits = pattern.count("S") if isinstance(pattern, str) else 3
+    return DataTypes.TIMESTAMP_LTZ(min(max(digits, 3), 9))
+
+
+def _to_ltz(args: Sequence[Arg], result: DataType) -> str:
+    if isinstance(args[0].type, NumericType):
+        return _ltz_of_number(args[0], args[1].literal if len(args) > 1 else 3)
+    precision = getattr(result, "precision", 3)
+    if len(args) == 1:
+        zone, local = "'UTC'", cast_sql(args[0], DataTypes.TIMESTAMP(precision))
+    else:
+        zone, local = args[2].sql if len(args) > 2 else "'UTC'", _parsed(args[:2], precision)
+    return f"CAST(convert_timezone({zone}, current_timezone(), {local}) AS TIMESTAMP)"
+
+
+def _ltz_of_number(arg: Arg, precision: int) -> str:
+    whole = isinstance(arg.type, IntegralType)
+    if whole and precision in (0, 3, 6):
+        function = {0: "timestamp_seconds", 3: "timestamp_millis", 6: "timestamp_micros"}[precision]
+        return f"{function}({arg.sql})"
+    exact = arg.sql if isinstance(arg.type, DecimalType) else f"CAST({arg.sql} AS DECIMAL(38, 9))"
+    if not whole:
+        exact = f"floor({exact})" if precision >= 3 else exact
+    return f"timestamp_micros(CAST(floor({exact} * {10 ** (6 - precision):.6f}) AS BIGINT))"
+
+
+scalar(
+    "TO_TIMESTAMP_LTZ",
+    [(NUMERIC, opt(INTEGER)), (CHARACTER, opt(CHARACTER), opt(CHARACTER))],
+    _ltz_type,
+    render=_to_ltz,
+)
+
+__all__ = ["extract_text", "format_text"]
