@@ -86,19 +86,20 @@ class CsvRecords:
 
     def __init__(self, dialect: CsvDialect) -> None:
         self._dialect = dialect
-        self._special = {c for c in (dialect.quote, dialect.escape) if c}
 
     def read(self, lines: Iterable[str]) -> Iterator[tuple[int, list[str] | str]]:
         numbered = enumerate(lines, 1)
+        comments, delimiter = self._dialect.comments, self._dialect.delimiter
+        quote, escape = self._dialect.quote, self._dialect.escape
         for number, line in numbered:
-            if self._dialect.comments:
+            if comments:
                 line = line.lstrip(" ")
                 if line.startswith("#") or not line.rstrip("\r\n"):
                     continue
-            if any(c in line for c in self._special):
+            if (quote and quote in line) or (escape and escape in line):
                 yield number, self._fields(line, numbered)
             else:
-                yield number, line.rstrip("\r\n").split(self._dialect.delimiter)
+                yield number, line.rstrip("\r\n").split(delimiter)
 
     def _fields(self, line: str, more: Iterator[tuple[int, str]]) -> list[str] | str:
         scanner = _Scanner(self._dialect, line, more)

@@ -25,6 +25,7 @@ _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
 _LENIENT_DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
 _TIME = re.compile(r"(\d{2}):(\d{2}):(\d{2})(?:\.(\d{0,9}))?")
+_COMMON_TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{3}|\.\d{6})?", re.ASCII)
 _SHORT_TIME = re.compile(r"(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?")
 
 # Room for every digit of a DECIMAL(38, s) in between; Python's default of 28 would round.
@@ -32,6 +33,8 @@ _EXACT = decimal.Context(prec=120, rounding=decimal.ROUND_HALF_UP)
 
 
 def parse_integer(text: str, bits: int) -> int:
+    if text.isdigit() and text.isascii():
+        return check_range(int(text), bits)
     stripped = text.strip()
     if not _INTEGER.fullmatch(stripped):
         raise BadField(f"{text!r} is not an integer")
@@ -65,6 +68,9 @@ def to_single(value: float) -> float:
 def parse_decimal(text: str, precision: int, scale: int) -> Decimal | None:
     if not _DECIMAL.fullmatch(text):
         raise BadField(f"{text!r} is not a number")
+    point = text.find(".")
+    if len(text) - point - 1 == scale and 0 < point <= precision - scale and "e" not in text.lower():
+        return Decimal(text)  # fits as it stands; rounding would cost more than all the rest
     return fit_decimal(Decimal(text), precision, scale)
 
 
@@ -129,6 +135,22 @@ def parse_time(text: str, precision: int, *, short: bool = False) -> dt.time:
 
 def parse_timestamp(text: str, precision: int, *, iso: bool = False) -> dt.datetime:
     """`yyyy-MM-dd HH:mm:ss[.fraction]`, or with a `T` and optional seconds for ISO-8601."""
+    separator = "T" if iso else " "
+    if _COMMON_TIMESTAMP.fullmatch(text) and text[10] == separator:
+        try:
+            return _cut(dt.datetime.fromisoformat(text), precision)
+        except ValueError:
+            pass  # 30 February and 24:00:00 need the long way
+    return _parse_any_timestamp(text, precision, iso)
+
+
+def _cut(value: dt.datetime, precision: int) -> dt.datetime:
+    if precision >= 6 or not value.microsecond:
+        return value
+    return value.replace(microsecond=value.microsecond - value.microsecond % 10 ** (6 - precision))
+
+
+def _parse_any_timestamp(text: str, precision: int, iso: bool) -> dt.datetime:
     date_text, separator, time_text = text[:10], text[10:11], text[11:]
     days = _DATE.fullmatch(date_text)
     times = (_SHORT_TIME if iso else _TIME).fullmatch(time_text)
