@@ -1,0 +1,168 @@
+"""Runs plans as native Spark SQL queries.
+
+`BatchExecutor` owns a Spark session of its own (`newSession`), so that the settings SQL needs (ANSI off, the
+session's time zone) never touch the user's session. One plan is one `spark.sql(text)`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from penstock.common.errors import JobExecutionError, PenstockError, ValidationError
+from penstock.common.types import Row
+from penstock.sql.algebra import Plan, Scan, Sink, walk_plan
+from penstock.sql.connectors import SqlConnector, find_connector
+from penstock.sql.functions.text import quoted_name
+from penstock.sql.required_columns import required_columns
+from penstock.sql.rules import optimize
+from penstock.sql.spark_text import SparkWriter
+from penstock.sql.values import row_reader
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class BatchExecutor:
+    """Plans in, rows out."""
+
+    def __init__(self, config: Mapping[str, str]) -> None:
+        self._config = config
+        self._spark: SparkSession | None = None
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session of this environment, made when first needed."""
+        from penstock.runtime.spark.session import get_spark
+        from penstock.sql.functions.text import SPARK_CONF
+
+        if self._spark is None:
+            self._spark = get_spark().newSession()
+            for key, value in {**SPARK_CONF, "spark.sql.caseSensitive": "true"}.items():
+                self._spark.conf.set(key, value)
+        zone = self._config.get("table.local-time-zone", "default")
+        if zone != "default" and self._spark.conf.get("spark.sql.session.timeZone") != zone:
+            self._spark.conf.set("spark.sql.session.timeZone", zone)
+        return self._spark
+
+    def text(self, plan: Plan) -> str:
+        """The Spark SQL text of a plan, which EXPLAIN shows."""
+        plan = optimize(plan)
+        needed = required_columns(plan)
+        writer = SparkWriter(lambda scan: self._relation(scan, needed.get(id(scan))), self._udf)
+        return writer.text(plan)
+
+    def data_frame(self, plan: Plan) -> DataFrame:
+        text = self.text(plan)
+        try:
+            register_udfs(self.spark, text)
+            return self.spark.sql(text)
+        except PenstockError:
+            raise
+        except Exception as error:
+            raise spark_error(error) from error
+
+    def rows(self, plan: Plan) -> Iterator[Row]:
+        """Runs the query and gives its rows, converted to Python values."""
+        frame = self.data_frame(plan)
+        read = row_reader([f.type for f in plan.fields], [f.name for f in plan.fields])
+        try:
+            table = frame.toArrow()
+        except Exception as error:
+            raise spark_error(error) from error
+        return read(table)
+
+    def insert(self, sink: Sink) -> None:
+        """Writes the input of a sink, all or nothing."""
+        connector = find_connector(sink.table.options, sink.identifier.as_summary_string())
+        frame = self.data_frame(sink.input).toDF(*[f.name for f in sink.input.fields])
+        try:
+            connector.write_batch(
+                self.spark, sink.table, frame, sink.overwrite, dict(sink.static_partition)
+            )
+        except PenstockError:
+            raise
+        except Exception as error:
+            raise spark_error(error) from error
+
+    def validate(self, plan: Plan) -> None:
+        """Refuses what cannot run, before any job starts."""
+        for node in walk_plan(plan):
+            if isinstance(node, Scan):
+                self._source(node)
+            elif isinstance(node, Sink):
+                path = node.identifier.as_summary_string()
+                find_connector(node.table.options, path).validate(node.table, "sink")
+
+    def _source(self, scan: Scan) -> SqlConnector:
+        path = scan.identifier.as_summary_string()
+        connector = find_connector(scan.table.options, path)
+        connector.validate(scan.table, "source")
+        if connector.changelog_mode(scan.table) != "insert-only":
+            raise ValidationError(
+                f"the source of table '{path}' produces updates and deletes, which batch mode cannot read",
+                do="query it in streaming mode",
+            )
+        return connector
+
+    def _relation(self, scan: Scan, needed: set[int] | None) -> str:
+        connector = self._source(scan)
+        stored = [c.name for c in scan.table.schema.columns if c.is_physical]
+        columns = stored if needed is None else [n for i, n in enumerate(stored) if i in needed]
+        try:
+            relation = connector.batch_relation(self.spark, scan.table, columns)
+        except PenstockError:
+            raise
+        except Exception as error:
+            raise spark_error(error) from error
+        texts = [quoted_name(name) for name in stored]
+        for column in scan.table.requested_metadata:
+            texts.append(self._metadata(connector, column))
+        shown = ", ".join(f"{t} AS c{i}" for i, t in enumerate(texts)) or "0 AS c0"
+        return f"SELECT {shown} FROM {relation}"
+
+    def _metadata(self, connector: SqlConnector, column: Any) -> str:
+        from penstock.sql.functions import Arg
+        from penstock.sql.functions.casts import cast_sql
+
+        own = connector.metadata_columns[column.metadata_key]
+        text = quoted_name(column.name)
+        if own.nullable() == column.data_type.nullable():
+            return text
+        return cast_sql(Arg(text, own), column.data_type)
+
+    def _udf(self, call: Any, args: list[str]) -> str:
+        from penstock.sql.user_functions import spark_call
+
+        return spark_call(self.spark, call, args)
+
+
+def register_udfs(spark: SparkSession, text: str) -> None:
+    """Registers the built-in Python functions that a text calls."""
+    if "penstock_" not in text:
+        return
+    try:
+        from penstock.sql.functions.udfs import register_required
+    except ImportError:
+        return
+    register_required(spark, text)
+
+
+def spark_error(error: Exception) -> PenstockError:
+    """A failure of Spark as ours: the reason in one line, Spark's own error as the cause."""
+    if isinstance(error, PenstockError):
+        return error
+    from penstock.sql.connectors import penstock_error
+
+    known = penstock_error(error)
+    if isinstance(known, PenstockError):
+        return known
+    return JobExecutionError(f"the query failed: {_reason(str(error))}")
+
+
+def _reason(text: str) -> str:
+    matches = re.findall(r"\[(?:USER_RAISED_EXCEPTION|[A-Z_.]+)\] ([^\n]+)", text)
+    causes = re.findall(r"Caused by: [\w.$]+: ([^\n]+)", text)
+    line = (matches or causes or text.strip().splitlines() or [""])[-1]
+    return line[:400]

@@ -1,0 +1,236 @@
+"""SELECT: from FROM to the select list, in the order SQL defines.
+
+    FROM → WHERE → GROUP BY and aggregates → HAVING → OVER → select list → DISTINCT → ORDER BY, LIMIT
+
+Select items are bound once, over the columns of FROM, with aggregates left in as `AggCall`. If the query
+groups, `_Grouping` then rewrites them over the aggregate's output: a part that equals a key becomes that
+key's column, an `AggCall` becomes its result column, and a column that is left over was not grouped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from sqlglot import exp
+
+from penstock.sql.algebra import Aggregate, Field, Filter, Over, Plan, Project
+from penstock.sql.binder.context import BindContext
+from penstock.sql.binder.expressions import ExpressionBinder
+from penstock.sql.binder.group_windows import GroupWindows
+from penstock.sql.binder.grouping import Grouping, grouping_elements
+from penstock.sql.binder.query import QueryBinder
+from penstock.sql.binder.relations import RelationBinder
+from penstock.sql.binder.scope import Relation, Scope
+from penstock.sql.binder.tables import time_of
+from penstock.sql.rex import AggCall, InputRef, OverCall, Rex, SortKey, transform, walk
+
+
+class SelectBinder:
+    """Binds one SELECT."""
+
+    def __init__(self, queries: QueryBinder, node: exp.Select, outer: Scope | None) -> None:
+        self._queries = queries
+        self._ctx: BindContext = queries.ctx
+        self._node = node
+        self._outer = outer
+        self._windows = {w.this.name: w for w in node.args.get("windows") or [] if w.this is not None}
+
+    def bind(self) -> Plan:
+        plan, scope = self._from()
+        plan = self._where(plan, scope)
+        names, items = self._items(scope)
+        having = self._having(scope)
+        order = self._order_items(scope, names, items)
+        group_windows = GroupWindows(self._ctx, self._binder(scope, "GROUP BY"))
+        if self._is_grouped([*items, *([having] if having is not None else []), *(k.rex for k, _ in order)]):
+            plan, items, having, order = self._group(plan, scope, items, having, order, group_windows)
+        if having is not None:
+            plan = Filter(plan.fields, plan, having)
+        plan, rexes = self._over(plan, [*items, *(k.rex for k, _ in order)])
+        items, sort_rexes = rexes[: len(items)], rexes[len(items) :]
+        fields = tuple(Field(n, r.type, time_of(r)) for n, r in zip(names, items, strict=True))
+        keys = [SortKey(r, k.descending, k.nulls_first) for r, (k, _) in zip(sort_rexes, order, strict=True)]
+        plan = self._project(plan, fields, items, keys, [own for _, own in order])
+        return plan
+
+    # -- clauses ---------------------------------------------------------------------------------------------
+
+    def _from(self) -> tuple[Plan, Scope]:
+        relations = RelationBinder(self._queries, self._outer)
+        from_ = self._node.args.get("from_")
+        bound = relations.bind_from(from_.this if from_ is not None else None, self._node)
+        return bound.plan, bound.scope
+
+    def _binder(self, scope: Scope, place: str, **flags: Any) -> ExpressionBinder:
+        return ExpressionBinder(self._ctx, scope, self._queries, place=place, windows=self._windows, **flags)
+
+    def _where(self, plan: Plan, scope: Scope) -> Plan:
+        where = self._node.args.get("where")
+        if where is None:
+            return plan
+        return Filter(plan.fields, plan, self._binder(scope, "WHERE").condition(where.this))
+
+    def _having(self, scope: Scope) -> Rex | None:
+        having = self._node.args.get("having")
+        if having is None:
+            return None
+        return self._binder(scope, "HAVING", aggregates=True).condition(having.this)
+
+    def _items(self, scope: Scope) -> tuple[list[str], list[Rex]]:
+        """Names and expressions of the select list, stars spread out."""
+        binder = self._binder(scope, "the select list", aggregates=True, over=True)
+        names: list[str] = []
+        items: list[Rex] = []
+        for node in self._node.expressions:
+            for name, rex in self._item(node, scope, binder):
+                names.append(name or f"EXPR${len(items)}")
+                items.append(rex)
+        return names, items
+
+    def _item(self, node: Any, scope: Scope, binder: ExpressionBinder) -> Iterable[tuple[str | None, Rex]]:
+        if isinstance(node, exp.Star):
+            if not scope.relations:
+                raise self._ctx.error("'*' needs a FROM clause", node)
+            return scope.star()
+        if isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
+            qualifier = [p.name for p in node.parts[:-1]]
+            if not scope.has_relation(qualifier):
+                raise self._ctx.error(f"table '{'.'.join(qualifier)}' not found", node)
+            return scope.star(qualifier)
+        if isinstance(node, exp.Alias):
+            return [(node.alias, binder.bind(node.this))]
+        name = None
+        if isinstance(node, exp.Column):
+            name = node.name
+        elif isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
+            name = node.expression.name
+        rex = binder.bind(node)
+        if isinstance(node, exp.Column) and not isinstance(rex, InputRef) and name and name.upper().startswith("CURRENT_"):
+            name = None
+        return [(name, rex)]
+
+    def _order_items(
+        self, scope: Scope, names: list[str], items: list[Rex]
+    ) -> list[tuple[SortKey, int | None]]:
+        """Sort keys over FROM, each with the select item it is, if it is one."""
+        order = self._node.args.get("order")
+        if order is None:
+            return []
+        binder = self._binder(scope, "ORDER BY", aggregates=True, over=True)
+        found: list[tuple[SortKey, int | None]] = []
+        for node in order.expressions:
+            position = self._output_position(node.this, names)
+            if position is None:
+                key = binder.sort_key(node)
+                position = next((i for i, item in enumerate(items) if item == key.rex), None)
+            else:
+                key = SortKey(
+                    items[position], bool(node.args.get("desc")), bool(node.args.get("nulls_first"))
+                )
+            found.append((key, position))
+        return found
+
+    def _output_position(self, node: Any, names: list[str]) -> int | None:
+        if isinstance(node, exp.Literal) and not node.is_string:
+            position = int(node.this) - 1
+            if not 0 <= position < len(names):
+                raise self._ctx.error(f"ORDER BY {node.this}: there are {len(names)} columns", node)
+            return position
+        if isinstance(node, exp.Column) and len(node.parts) == 1 and names.count(node.name) == 1:
+            return names.index(node.name)
+        return None
+
+    # -- grouping ----------------------------------------------------------------------------------------------
+
+    def _is_grouped(self, rexes: list[Rex]) -> bool:
+        if self._node.args.get("group") is not None or self._node.args.get("having") is not None:
+            return True
+        return any(isinstance(part, AggCall) for rex in rexes for part in walk(rex))
+
+    def _group(
+        self,
+        plan: Plan,
+        scope: Scope,
+        items: list[Rex],
+        having: Rex | None,
+        order: list[tuple[SortKey, int | None]],
+        group_windows: GroupWindows,
+    ) -> tuple[Plan, list[Rex], Rex | None, list[tuple[SortKey, int | None]]]:
+        elements = grouping_elements(self._node.args.get("group"))
+        plan, keys, sets, windows = group_windows.apply(plan, elements)
+        grouping = Grouping(self._ctx, keys, sets, windows)
+        items = [grouping.rewrite(i) for i in items]
+        having = grouping.rewrite(having) if having is not None else None
+        order = [(SortKey(grouping.rewrite(k.rex), k.descending, k.nulls_first), own) for k, own in order]
+        return grouping.aggregate(plan), items, having, order
+
+    def _over(self, plan: Plan, rexes: list[Rex]) -> tuple[Plan, list[Rex]]:
+        """Moves window calls into an `Over` node and leaves their columns in the expressions."""
+        calls: list[OverCall] = []
+        for rex in rexes:
+            for part in walk(rex):
+                if isinstance(part, OverCall) and part not in calls:
+                    calls.append(part)
+        if not calls:
+            return plan, rexes
+        self._check_windows(calls)
+        width = len(plan.fields)
+        fields = (*plan.fields, *(Field(f"w{i}", c.type) for i, c in enumerate(calls)))
+
+        def column(part: Rex) -> Rex | None:
+            return InputRef(part.type, width + calls.index(part)) if isinstance(part, OverCall) else None
+
+        return Over(fields, plan, tuple(calls)), [transform(r, column) for r in rexes]
+
+    def _check_windows(self, calls: list[OverCall]) -> None:
+        if not self._ctx.streaming:
+            return
+        if len({(c.partition, c.order, c.frame) for c in calls}) > 1:
+            raise self._ctx.error(
+                "streaming OVER aggregates of one SELECT must share one window", self._node
+            )
+        for call in calls:
+            if call.frame is not None and call.frame.end[0] == "FOLLOWING":
+                raise self._ctx.error("a streaming OVER window cannot end in FOLLOWING rows", self._node)
+
+    # -- output --------------------------------------------------------------------------------------------------
+
+    def _project(
+        self,
+        plan: Plan,
+        fields: tuple[Field, ...],
+        items: list[Rex],
+        keys: list[SortKey],
+        own: list[int | None],
+    ) -> Plan:
+        """Select list, QUALIFY, DISTINCT and sorting; sort keys that are not selected travel along hidden."""
+        qualify = self._node.args.get("qualify")
+        if qualify is not None:
+            plan = self._qualify(plan, fields, items, qualify)
+        distinct = self._node.args.get("distinct") is not None
+        hidden = [k for k, position in zip(keys, own, strict=True) if position is None]
+        if distinct and hidden:
+            raise self._ctx.error("ORDER BY of SELECT DISTINCT must use selected columns", self._node)
+        extra = tuple(Field(f"$sort{i}", k.rex.type) for i, k in enumerate(hidden))
+        projected: Plan = Project((*fields, *extra), plan, (*items, *(k.rex for k in hidden)))
+        if distinct:
+            refs = tuple(InputRef(f.type, i, f.time) for i, f in enumerate(fields))
+            projected = Aggregate(fields, projected, refs, ())
+        sort_keys = []
+        for key, position in zip(keys, own, strict=True):
+            index = len(fields) + hidden.index(key) if position is None else position
+            column = projected.fields[index]
+            ref = InputRef(column.type, index, column.time)
+            sort_keys.append(SortKey(ref, key.descending, key.nulls_first))
+        result = self._queries.sorted(self._node, projected, tuple(sort_keys))
+        if hidden:
+            refs = tuple(InputRef(f.type, i, f.time) for i, f in enumerate(fields))
+            result = Project(fields, result, refs)
+        return result
+
+    def _qualify(self, plan: Plan, fields: tuple[Field, ...], items: list[Rex], node: Any) -> Plan:
+        scope = Scope([Relation(None, 0, fields)], self._outer)
+        condition = self._binder(scope, "QUALIFY").condition(node.this)
+        inner = transform(condition, lambda r: items[r.index] if isinstance(r, InputRef) else None)
+        return Filter(plan.fields, plan, inner)

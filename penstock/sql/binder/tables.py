@@ -1,0 +1,90 @@
+"""A catalog table becomes a plan: scan, computed columns, watermark."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from penstock.common.datatypes import LocalZonedTimestampType, TimestampType
+from penstock.sql.algebra import Field, Plan, Project, Scan, Watermark
+from penstock.sql.binder.context import BindContext, did_you_mean
+from penstock.sql.binder.expressions import ExpressionBinder
+from penstock.sql.binder.scope import Relation, Scope
+from penstock.sql.dialect.statement_parser import parse_expression
+from penstock.sql.rex import Call, InputRef, Rex, TimeKind
+from penstock.table.catalog import CatalogTable, ObjectIdentifier
+from penstock.table.schema import SchemaColumn
+
+if TYPE_CHECKING:
+    from penstock.sql.binder.query import QueryBinder
+
+
+def bind_table(
+    table: CatalogTable, identifier: ObjectIdentifier, queries: QueryBinder, ctx: BindContext
+) -> Plan:
+    """The rows a query sees of a table: all declared columns in their order."""
+    plan = _project(table, _scan(table, identifier), queries, ctx)
+    for watermark in table.schema.watermarks:
+        plan = _watermark(plan, watermark.column, watermark.expression, queries, ctx)
+    return plan
+
+
+def _scan(table: CatalogTable, identifier: ObjectIdentifier) -> Scan:
+    stored = [c for c in table.schema.columns if c.is_physical]
+    metadata = table.metadata_columns
+    fields = tuple(Field(c.name, c.data_type) for c in (*stored, *metadata) if c.data_type is not None)
+    return Scan(fields, identifier, replace(table, requested_metadata=tuple(metadata)))
+
+
+def _project(table: CatalogTable, scan: Scan, queries: QueryBinder, ctx: BindContext) -> Plan:
+    """Declared order, with computed columns in place; those may use any column that is not computed."""
+    names = [f.name for f in scan.fields]
+    scope = Scope([Relation(None, 0, scan.fields)])
+    exprs: list[Rex] = []
+    fields: list[Field] = []
+    for column in table.schema.columns:
+        rex = _column(column, names, scan, scope, queries, ctx)
+        exprs.append(rex)
+        fields.append(Field(column.name, rex.type, time_of(rex)))
+    return Project(tuple(fields), scan, tuple(exprs))
+
+
+def _column(
+    column: SchemaColumn, names: list[str], scan: Scan, scope: Scope, queries: QueryBinder, ctx: BindContext
+) -> Rex:
+    if column.expression is None:
+        index = names.index(column.name)
+        return InputRef(scan.fields[index].type, index)
+    own = ctx.for_text(column.expression)
+    binder = ExpressionBinder(own, scope, queries, place="a computed column")
+    return binder.bind(parse_expression(column.expression))
+
+
+def _watermark(plan: Plan, column: str, text: str, queries: QueryBinder, ctx: BindContext) -> Plan:
+    names = [f.name for f in plan.fields]
+    if column not in names:
+        raise ctx.error(
+            f"the watermark's column '{column}' is not a column of the table", do=did_you_mean(column, names)
+        )
+    index = names.index(column)
+    data_type = plan.fields[index].type
+    if not isinstance(data_type, (TimestampType, LocalZonedTimestampType)) or data_type.precision > 3:
+        raise ctx.error(
+            f"a row time is TIMESTAMP(0..3) or TIMESTAMP_LTZ(0..3), but '{column}' is {data_type.as_summary()}",
+            do="CAST it in a computed column and declare the watermark on that",
+        )
+    binder = ExpressionBinder(
+        ctx.for_text(text), Scope([Relation(None, 0, plan.fields)]), queries, place="a watermark"
+    )
+    expression = binder.bind(parse_expression(text))
+    fields = tuple(replace(f, time="rowtime") if i == index else f for i, f in enumerate(plan.fields))
+    return Watermark(fields, plan, index, expression)
+
+
+def time_of(rex: Rex) -> TimeKind:
+    """Whether an expression's value is still a time attribute."""
+    if isinstance(rex, InputRef):
+        return rex.time
+    if isinstance(rex, Call) and rex.name == "PROCTIME":
+        return "proctime"
+    return ""

@@ -1,0 +1,32 @@
+"""Catalogs that CREATE CATALOG can make; `create_catalog_from_options` reads the 'type' option."""
+
+from __future__ import annotations
+
+from penstock.common.errors import NotSupportedError, ValidationError
+from penstock.sql.catalogs.in_memory import GenericInMemoryCatalog
+from penstock.table.catalog import Catalog
+
+TYPES = ("generic_in_memory", "file", "spark")
+
+
+def create_catalog_from_options(name: str, options: dict[str, str]) -> Catalog:
+    """The catalog of CREATE CATALOG name WITH (options)."""
+    kind = options.get("type")
+    if kind is None:
+        raise ValidationError(f"catalog '{name}' has no 'type' option", do="use one of " + ", ".join(TYPES))
+    default = options.get("default-database", "default")
+    if kind == "generic_in_memory":
+        return GenericInMemoryCatalog(name, default)
+    if kind == "file":
+        from penstock.sql.catalogs.file import FileCatalog
+
+        if "path" not in options:
+            raise ValidationError(f"catalog '{name}' needs a 'path' option: the folder it lives in")
+        return FileCatalog(name, options["path"], default)
+    if kind == "spark":
+        from penstock.sql.catalogs.spark import SparkCatalog
+
+        return SparkCatalog(name, options.get("default-database", "default"))
+    if kind in ("jdbc", "hive"):
+        raise NotSupportedError(f"catalogs of type '{kind}'", "nothing here reads that system's tables yet")
+    raise ValidationError(f"there is no catalog type '{kind}'", do="use one of " + ", ".join(TYPES))

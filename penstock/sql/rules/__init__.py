@@ -1,0 +1,23 @@
+"""Rewrites of plans before they run: functions from plan to plan, applied in this order.
+
+Catalyst optimizes what it gets; rules here only exist where Flink's meaning differs from the SQL text that
+Spark would be given, or where Spark refuses a form.
+
+1. `lateral_aggregate`: first, because it looks for the shape the binder makes.
+2. `subquery_in_project`: last, because it splits projections.
+"""
+
+from __future__ import annotations
+
+from penstock.sql.algebra import Plan
+from penstock.sql.rules.lateral_aggregate import lateral_aggregate
+from penstock.sql.rules.subquery_in_project import subquery_in_project
+
+RULES = (lateral_aggregate, subquery_in_project)
+
+
+def optimize(plan: Plan) -> Plan:
+    """Applies all rules."""
+    for rule in RULES:
+        plan = rule(plan)
+    return plan

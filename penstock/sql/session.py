@@ -1,0 +1,110 @@
+"""A SQL session: parse a statement, carry it out, give rows back.
+
+`SqlSession.execute(text)` is the whole walk: `dialect` reads the text, `operations/` has a function per
+statement class, queries go through `binder` to the algebra and to an executor: `batch` here, the streaming
+engine where the session streams.
+"""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from typing import Any
+
+from sqlglot import exp
+
+from penstock.common.errors import NotSupportedError
+from penstock.sql.algebra import Plan
+from penstock.sql.batch import BatchExecutor
+from penstock.sql.binder.context import BindContext
+from penstock.sql.binder.query import QueryBinder
+from penstock.sql.catalog_manager import CatalogManager
+from penstock.sql.dialect.statement_parser import parse_statement
+from penstock.sql.dialect.statements import Statement
+from penstock.sql.result import StatementResult
+from penstock.table.resolved_schema import Column, PhysicalColumn, ResolvedSchema
+
+
+class SqlSession:
+    """Catalogs, configuration and an executor."""
+
+    def __init__(
+        self, catalogs: CatalogManager, config: MutableMapping[str, str], streaming: bool = False
+    ) -> None:
+        self.catalogs = catalogs
+        self.config = config
+        self.streaming = streaming
+        self.pending_inserts: list[Any] | None = None
+        self._executor: Any = None
+
+    @property
+    def executor(self) -> Any:
+        """What runs plans: `rows(plan)`, `insert(sink)`, `validate(plan)`, `text(plan)`."""
+        if self._executor is None:
+            self._executor = _streaming_executor(self.config) if self.streaming else BatchExecutor(self.config)
+        return self._executor
+
+    def execute(self, text: str) -> StatementResult:
+        return self.run(parse_statement(text))
+
+    def run(self, statement: Statement) -> StatementResult:
+        from penstock.sql.operations import run_statement
+
+        return run_statement(self, statement)
+
+    # -- queries -----------------------------------------------------------------------------------------------
+
+    def context(self, sql: str) -> BindContext:
+        return BindContext(self.catalogs, self.streaming, self.config, sql)
+
+    def bind(self, ast: exp.Expr, sql: str) -> Plan:
+        """The plan of a query, checked as far as it can be without running it."""
+        return QueryBinder(self.context(sql)).bind(ast)
+
+    def query(self, plan: Plan) -> StatementResult:
+        """Rows of a plan, computed when they are asked for; the plan is validated now."""
+        self.executor.validate(plan)
+        schema = result_schema(plan, self.streaming)
+        names = schema.get_column_names()
+
+        def rows() -> Any:
+            for row in self.executor.rows(plan):
+                row.set_field_names(names)
+                yield row
+
+        return StatementResult(schema, rows, is_query=True, streaming=self.streaming)
+
+
+def result_schema(plan: Plan, streaming: bool = False) -> ResolvedSchema:
+    """Output columns with unique names, as Flink makes them: a second `a` is `a0`."""
+    names = unique_names([f.name for f in plan.fields])
+    columns: list[Column] = []
+    for name, column in zip(names, plan.fields, strict=True):
+        time = {"rowtime": "ROWTIME", "proctime": "PROCTIME"}.get(column.time, "") if streaming else ""
+        columns.append(PhysicalColumn(name, column.type, time_attribute=time))
+    return ResolvedSchema(columns)
+
+
+def unique_names(names: list[str]) -> list[str]:
+    """
+    >>> unique_names(["a", "b", "a", "a"])
+    ['a', 'b', 'a0', 'a1']
+    """
+    used: set[str] = set()
+    result = []
+    for name in names:
+        candidate, i = name, 0
+        while candidate in used:
+            candidate, i = f"{name}{i}", i + 1
+        used.add(candidate)
+        result.append(candidate)
+    return result
+
+
+def _streaming_executor(config: MutableMapping[str, str]) -> Any:
+    try:
+        from penstock.sql.streaming import StreamingExecutor  # type: ignore[import-not-found]
+    except ImportError:
+        raise NotSupportedError(
+            "streaming SQL", "its engine is not part of this build", do="use EnvironmentSettings.in_batch_mode()"
+        ) from None
+    return StreamingExecutor(config)

@@ -1,0 +1,58 @@
+"""The resolved schema of a catalog object: types of computed columns, canonical expressions, time attributes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from penstock.sql.algebra import Plan
+from penstock.sql.unparse import canonical
+from penstock.table.catalog import (
+    CatalogTable,
+    CatalogView,
+    Column,
+    ComputedColumn,
+    MetadataColumn,
+    ObjectIdentifier,
+    PhysicalColumn,
+    ResolvedSchema,
+    UniqueConstraint,
+    WatermarkSpec,
+)
+
+if TYPE_CHECKING:
+    from penstock.sql.session import SqlSession
+
+
+def resolved_schema(session: SqlSession, identifier: ObjectIdentifier, found: Any) -> ResolvedSchema:
+    """What DESCRIBE shows of a table, a view or a registered plan."""
+    from penstock.sql.session import result_schema
+
+    if isinstance(found, Plan):
+        return result_schema(found, session.streaming)
+    if isinstance(found, CatalogView):
+        return ResolvedSchema(
+            [PhysicalColumn(c.name, c.data_type, c.comment) for c in found.schema.columns if c.data_type]
+        )
+    return _table_schema(session, identifier, found)
+
+
+def _table_schema(session: SqlSession, identifier: ObjectIdentifier, table: CatalogTable) -> ResolvedSchema:
+    from penstock.sql.operations.ddl import check_table
+
+    plan = check_table(session, identifier, table)
+    columns: list[Column] = []
+    for declared, bound in zip(table.schema.columns, plan.fields, strict=True):
+        time = bound.time.upper() if session.streaming or bound.time == "proctime" else ""
+        if declared.expression is not None:
+            expression = canonical(declared.expression)
+            column: Column = ComputedColumn(declared.name, bound.type, declared.comment, time, expression)
+        elif declared.is_metadata:
+            key = declared.metadata_key if declared.has_own_key else None
+            column = MetadataColumn(declared.name, bound.type, declared.comment, time, key, declared.is_virtual)
+        else:
+            column = PhysicalColumn(declared.name, bound.type, declared.comment, time)
+        columns.append(column)
+    marks = [WatermarkSpec(w.column, canonical(w.expression)) for w in table.schema.watermarks]
+    key_columns = table.schema.primary_key
+    key = UniqueConstraint(table.schema.primary_key_name or "", key_columns) if key_columns else None
+    return ResolvedSchema(columns, marks, key)

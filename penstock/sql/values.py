@@ -1,0 +1,109 @@
+"""Arrow columns to the Python values a user sees: PyFlink's, by Flink type."""
+
+from __future__ import annotations
+
+import datetime as dt
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from penstock.common.datatypes import (
+    ArrayType,
+    DataType,
+    FloatType,
+    LocalZonedTimestampType,
+    MapType,
+    MultisetType,
+    RowType,
+)
+from penstock.common.time import Instant
+from penstock.common.types import Row
+from penstock.common.types import make_row as named_row
+
+Convert = Callable[[Any], Any]
+_EPOCH = dt.datetime(1970, 1, 1)
+_EPOCH_UTC = _EPOCH.replace(tzinfo=dt.timezone.utc)
+
+
+def row_reader(types: Sequence[DataType], names: Sequence[str]) -> Callable[[Any], Iterator[Row]]:
+    """A function from an Arrow table to rows."""
+    converters = [converter(t) for t in types]
+    fields = list(names)
+
+    def read(table: Any) -> Iterator[Row]:
+        for batch in table.to_batches():
+            columns = []
+            for i, convert in enumerate(converters):
+                values = _plain(batch.column(i))
+                columns.append(values if convert is None else [None if v is None else convert(v) for v in values])
+            if not columns:
+                yield from (Row() for _ in range(batch.num_rows))
+                continue
+            for values in zip(*columns, strict=True):
+                yield named_row(list(values), fields)
+
+    return read
+
+
+def _plain(column: Any) -> list[Any]:
+    import pyarrow as pa
+
+    if pa.types.is_time64(column.type):
+        column = column.cast(pa.time64("us"), safe=False)
+    return column.to_pylist()  # type: ignore[no-any-return]
+
+
+def converter(data_type: DataType) -> Convert | None:
+    """How one value changes, None if it stays as Arrow gives it."""
+    if isinstance(data_type, FloatType):
+        return _float
+    if isinstance(data_type, LocalZonedTimestampType):
+        return _instant
+    if isinstance(data_type, ArrayType):
+        inner = converter(data_type.element_type)
+        return None if inner is None else lambda v: [None if x is None else inner(x) for x in v]
+    if isinstance(data_type, (MapType, MultisetType)):
+        return _map(data_type)
+    if isinstance(data_type, RowType):
+        return _row(data_type)
+    return None
+
+
+def _float(value: float) -> float:
+    """The shortest text of a 4-byte number, as Flink shows it: 0.1 rather than 0.10000000149."""
+    for digits in (6, 7, 8, 9):
+        short = float(f"{value:.{digits}g}")
+        if struct.pack("f", short) == struct.pack("f", value):
+            return short
+    return value
+
+
+def _instant(value: dt.datetime) -> Instant:
+    aware = value if value.tzinfo else value.replace(tzinfo=dt.timezone.utc)
+    micros = round((aware - _EPOCH_UTC) / dt.timedelta(microseconds=1))
+    seconds, rest = divmod(micros, 1_000_000)
+    return Instant(seconds, rest * 1000)
+
+
+def _map(data_type: MapType | MultisetType) -> Convert:
+    key_type = data_type.key_type if isinstance(data_type, MapType) else data_type.element_type
+    key = converter(key_type) or _same
+    value = (converter(data_type.value_type) if isinstance(data_type, MapType) else None) or _same
+    return lambda pairs: {
+        (None if k is None else key(k)): (None if v is None else value(v)) for k, v in pairs
+    }
+
+
+def _row(data_type: RowType) -> Convert:
+    converters = [converter(f.data_type) or _same for f in data_type]
+    names = data_type.field_names()
+
+    def convert(value: dict[str, Any]) -> Row:
+        items = [None if v is None else c(v) for c, v in zip(converters, value.values(), strict=True)]
+        return named_row(items, names)
+
+    return convert
+
+
+def _same(value: Any) -> Any:
+    return value

@@ -1,0 +1,85 @@
+"""How a TableEnvironment starts: streaming or batch, the built-in catalog, configuration."""
+
+from __future__ import annotations
+
+from penstock.common.configuration import Configuration
+
+__all__ = ["EnvironmentSettings"]
+
+
+class EnvironmentSettings:
+    """Settings of a TableEnvironment; `in_batch_mode()` and `in_streaming_mode()` are the usual ones."""
+
+    def __init__(
+        self,
+        streaming: bool = True,
+        catalog: str = "default_catalog",
+        database: str = "default_database",
+        configuration: Configuration | None = None,
+    ) -> None:
+        self._streaming = streaming
+        self._catalog = catalog
+        self._database = database
+        self._configuration = configuration or Configuration()
+
+    class Builder:
+        """Collects settings."""
+
+        def __init__(self) -> None:
+            self._streaming = True
+            self._catalog = "default_catalog"
+            self._database = "default_database"
+            self._configuration = Configuration()
+
+        def with_configuration(self, config: Configuration) -> EnvironmentSettings.Builder:
+            self._configuration.add_all(config)
+            mode = config.get_string("execution.runtime-mode", None)
+            if mode is not None:
+                self._streaming = mode.upper() != "BATCH"
+            return self
+
+        def in_batch_mode(self) -> EnvironmentSettings.Builder:
+            self._streaming = False
+            return self
+
+        def in_streaming_mode(self) -> EnvironmentSettings.Builder:
+            self._streaming = True
+            return self
+
+        def with_built_in_catalog_name(self, built_in_catalog_name: str) -> EnvironmentSettings.Builder:
+            self._catalog = built_in_catalog_name
+            return self
+
+        def with_built_in_database_name(self, built_in_database_name: str) -> EnvironmentSettings.Builder:
+            self._database = built_in_database_name
+            return self
+
+        def build(self) -> EnvironmentSettings:
+            return EnvironmentSettings(self._streaming, self._catalog, self._database, self._configuration)
+
+    @staticmethod
+    def new_instance() -> EnvironmentSettings.Builder:
+        return EnvironmentSettings.Builder()
+
+    @staticmethod
+    def in_streaming_mode() -> EnvironmentSettings:
+        return EnvironmentSettings.new_instance().in_streaming_mode().build()
+
+    @staticmethod
+    def in_batch_mode() -> EnvironmentSettings:
+        return EnvironmentSettings.new_instance().in_batch_mode().build()
+
+    def get_built_in_catalog_name(self) -> str:
+        return self._catalog
+
+    def get_built_in_database_name(self) -> str:
+        return self._database
+
+    def is_streaming_mode(self) -> bool:
+        return self._streaming
+
+    def get_configuration(self) -> Configuration:
+        """The settings as configuration, the runtime mode included."""
+        configuration = Configuration(self._configuration)
+        mode = "STREAMING" if self._streaming else "BATCH"
+        return configuration.set_string("execution.runtime-mode", mode)

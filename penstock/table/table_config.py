@@ -1,0 +1,103 @@
+"""The configuration of a TableEnvironment, with shortcuts for the keys people use most."""
+
+from __future__ import annotations
+
+import datetime as dt
+import sys
+from collections.abc import Iterator, MutableMapping
+
+from penstock.common.config_values import parse_value
+from penstock.common.configuration import Configuration
+from penstock.table.sql_dialect import SqlDialect
+
+__all__ = ["TableConfig"]
+
+_TTL = "table.exec.state.ttl"
+_ZONE = "table.local-time-zone"
+_DIALECT = "table.sql-dialect"
+_PYTHON = "python.executable"
+
+
+class TableConfig:
+    """Reads and writes options by key; changes apply to the next statement."""
+
+    def __init__(self, configuration: Configuration | None = None) -> None:
+        self._configuration = configuration if configuration is not None else Configuration()
+
+    @staticmethod
+    def get_default() -> TableConfig:
+        return TableConfig()
+
+    def get(self, key: str, default_value: str) -> str:
+        return self._configuration.get_string(key, default_value) or default_value
+
+    def set(self, key: str, value: str) -> TableConfig:
+        self._configuration.set_string(key, str(value))
+        return self
+
+    def get_configuration(self) -> Configuration:
+        return self._configuration
+
+    def add_configuration(self, configuration: Configuration) -> None:
+        self._configuration.add_all(configuration)
+
+    def to_map(self) -> dict[str, str]:
+        return self._configuration.to_dict()
+
+    def get_local_timezone(self) -> str:
+        return self.get(_ZONE, "default")
+
+    def set_local_timezone(self, timezone_id: str) -> None:
+        self.set(_ZONE, timezone_id)
+
+    def get_idle_state_retention(self) -> dt.timedelta:
+        value = parse_value(_TTL, self.get(_TTL, "0 ms"), "Duration")
+        return value if isinstance(value, dt.timedelta) else dt.timedelta(milliseconds=value.to_millis())
+
+    def set_idle_state_retention(self, duration: dt.timedelta) -> None:
+        self.set(_TTL, f"{int(duration.total_seconds() * 1000)} ms")
+
+    def get_sql_dialect(self) -> SqlDialect:
+        return SqlDialect(self.get(_DIALECT, "DEFAULT").lower())
+
+    def set_sql_dialect(self, sql_dialect: SqlDialect) -> None:
+        self.set(_DIALECT, sql_dialect.name)
+
+    def get_max_generated_code_length(self) -> int:
+        return int(self.get("table.generated-code.max-length", "4000"))
+
+    def set_max_generated_code_length(self, max_generated_code_length: int) -> None:
+        """Kept and ignored: no code is generated here."""
+        self.set("table.generated-code.max-length", str(max_generated_code_length))
+
+    def get_python_executable(self) -> str:
+        return self.get(_PYTHON, sys.executable)
+
+    def set_python_executable(self, python_exec: str) -> None:
+        self.set(_PYTHON, python_exec)
+
+
+class ConfigMapping(MutableMapping[str, str]):
+    """A configuration seen as a mapping of texts, which is how the SQL session reads it."""
+
+    def __init__(self, configuration: Configuration) -> None:
+        self._configuration = configuration
+
+    def __getitem__(self, key: str) -> str:
+        value = self._configuration.get_string(key, None)
+        if value is None:
+            raise KeyError(key)
+        return value
+
+    def __setitem__(self, key: str, value: str) -> None:
+        self._configuration.set_string(key, value)
+
+    def __delitem__(self, key: str) -> None:
+        if not self._configuration.remove_config(key):
+            raise KeyError(key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._configuration.to_dict())
+
+    def __len__(self) -> int:
+        return len(self._configuration)

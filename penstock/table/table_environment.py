@@ -1,0 +1,219 @@
+"""The entry point of SQL and the Table API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.common.errors import NotSupportedError
+from penstock.sql.catalog_manager import CatalogManager
+from penstock.sql.dialect.statement_parser import parse_statement
+from penstock.sql.operations.explain import explain_text
+from penstock.sql.session import SqlSession
+from penstock.sql.user_functions import as_user_function
+from penstock.table.catalog import Catalog, CatalogDescriptor, CatalogView
+from penstock.table.environment_settings import EnvironmentSettings
+from penstock.table.explain_detail import ExplainDetail
+from penstock.table.statement_set import StatementSet
+from penstock.table.table_config import ConfigMapping, TableConfig
+from penstock.table.table_descriptor import TableDescriptor
+from penstock.table.table_result import TableResult
+
+__all__ = ["StreamTableEnvironment", "TableEnvironment"]
+
+
+class TableEnvironment:
+    """Runs SQL against catalogs; make one with `TableEnvironment.create(settings)`."""
+
+    def __init__(self, environment_settings: EnvironmentSettings) -> None:
+        self._settings = environment_settings
+        self._config = TableConfig(environment_settings.get_configuration())
+        catalogs = CatalogManager(
+            environment_settings.get_built_in_catalog_name(), environment_settings.get_built_in_database_name()
+        )
+        config = ConfigMapping(self._config.get_configuration())
+        self._session = SqlSession(catalogs, config, environment_settings.is_streaming_mode())
+
+    @staticmethod
+    def create(environment_settings: EnvironmentSettings) -> TableEnvironment:
+        return TableEnvironment(environment_settings)
+
+    def get_config(self) -> TableConfig:
+        return self._config
+
+    # -- SQL ---------------------------------------------------------------------------------------------------
+
+    def execute_sql(self, stmt: str) -> TableResult:
+        """Runs one statement. Queries compute their rows when they are collected; INSERT runs now."""
+        return TableResult(self._session.execute(stmt))
+
+    def explain_sql(self, stmt: str, *extra_details: ExplainDetail) -> str:
+        details = tuple(d.name for d in extra_details)
+        return explain_text(self._session, parse_statement(stmt), details)
+
+    def create_statement_set(self) -> StatementSet:
+        return StatementSet(self._session)
+
+    # -- catalogs ------------------------------------------------------------------------------------------------
+
+    def register_catalog(self, catalog_name: str, catalog: Catalog) -> None:
+        self._session.catalogs.register_catalog(catalog_name, catalog)
+
+    def create_catalog(self, catalog_name: str, catalog_descriptor: CatalogDescriptor) -> None:
+        from penstock.sql.catalogs import create_catalog_from_options
+
+        options = dict(catalog_descriptor.configuration)
+        catalog = create_catalog_from_options(catalog_name, options)
+        self._session.catalogs.register_catalog(catalog_name, catalog, options)
+
+    def get_catalog(self, catalog_name: str) -> Catalog | None:
+        return self._session.catalogs.catalogs.get(catalog_name)
+
+    def use_catalog(self, catalog_name: str) -> None:
+        self._session.catalogs.use_catalog(catalog_name)
+
+    def use_database(self, database_name: str) -> None:
+        self._session.catalogs.use_database((database_name,))
+
+    def get_current_catalog(self) -> str:
+        return self._session.catalogs.current_catalog
+
+    def get_current_database(self) -> str:
+        return self._session.catalogs.current_database or ""
+
+    def list_catalogs(self) -> list[str]:
+        return sorted(self._session.catalogs.catalogs)
+
+    def list_databases(self) -> list[str]:
+        catalogs = self._session.catalogs
+        return catalogs.catalog(catalogs.current_catalog).list_databases()
+
+    def list_tables(self) -> list[str]:
+        return self._session.catalogs.list_tables()
+
+    def list_views(self) -> list[str]:
+        return self._session.catalogs.list_tables(views_only=True)
+
+    def list_materialized_tables(self) -> list[str]:
+        return []
+
+    def list_temporary_tables(self) -> list[str]:
+        return self._temporary(views=False)
+
+    def list_temporary_views(self) -> list[str]:
+        return self._temporary(views=True)
+
+    def _temporary(self, views: bool) -> list[str]:
+        catalogs = self._session.catalogs
+        here = (catalogs.current_catalog, catalogs.current_database)
+        return sorted(
+            i.object_name
+            for i, t in catalogs.temporary.items()
+            if (i.catalog_name, i.database_name) == here and (not views or isinstance(t, CatalogView))
+        )
+
+    def list_modules(self) -> list[str]:
+        return ["core"]
+
+    def list_user_defined_functions(self) -> list[str]:
+        return [row[0] for row in self._session.execute("SHOW USER FUNCTIONS").rows()]
+
+    def list_functions(self) -> list[str]:
+        return [row[0] for row in self._session.execute("SHOW FUNCTIONS").rows()]
+
+    # -- tables ----------------------------------------------------------------------------------------------------
+
+    def create_table(self, path: str, descriptor: TableDescriptor, ignoreIfExists: bool | None = False) -> bool:
+        existed = self._session.catalogs.find_table(split_path(path)) is not None
+        self._create(path, descriptor, False, bool(ignoreIfExists))
+        return not existed
+
+    def create_temporary_table(
+        self, path: str, descriptor: TableDescriptor, ignoreIfExists: bool | None = False
+    ) -> None:
+        self._create(path, descriptor, True, bool(ignoreIfExists))
+
+    def _create(self, path: str, descriptor: TableDescriptor, temporary: bool, if_not_exists: bool) -> None:
+        from dataclasses import replace
+
+        from penstock.sql.operations.ddl import check_table, with_key_not_null
+
+        table = descriptor.to_catalog_table()
+        table = replace(table, schema=with_key_not_null(table.schema))
+        parts = split_path(path)
+        check_table(self._session, self._session.catalogs.identifier(parts), table)
+        self._session.catalogs.create_table(parts, table, temporary=temporary, if_not_exists=if_not_exists)
+
+    def drop_temporary_table(self, table_path: str) -> bool:
+        return self._drop(table_path, view=False, temporary=True)
+
+    def drop_temporary_view(self, view_path: str) -> bool:
+        return self._drop(view_path, view=True, temporary=True)
+
+    def drop_table(self, table_path: str, ignore_if_not_exists: bool | None = True) -> bool:
+        return self._drop(table_path, view=False, temporary=False, lenient=bool(ignore_if_not_exists))
+
+    def drop_view(self, view_path: str, ignore_if_not_exists: bool | None = True) -> bool:
+        return self._drop(view_path, view=True, temporary=False, lenient=bool(ignore_if_not_exists))
+
+    def _drop(self, path: str, *, view: bool, temporary: bool, lenient: bool = True) -> bool:
+        parts = split_path(path)
+        existed = self._session.catalogs.find_table(parts) is not None
+        self._session.catalogs.drop_table(parts, view=view, temporary=temporary, if_exists=lenient)
+        return existed
+
+    # -- functions ---------------------------------------------------------------------------------------------------
+
+    def create_temporary_function(self, path: str, function: Any) -> None:
+        parts = split_path(path)
+        identifier = self._session.catalogs.identifier((*parts[:-1], parts[-1].lower()))
+        self._session.catalogs.temporary_functions[identifier] = as_user_function(parts[-1], function)
+
+    def create_temporary_system_function(self, name: str, function: Any) -> None:
+        self._session.catalogs.system_functions[name.lower()] = as_user_function(name, function)
+
+    def drop_temporary_function(self, path: str) -> bool:
+        parts = split_path(path)
+        identifier = self._session.catalogs.identifier((*parts[:-1], parts[-1].lower()))
+        return self._session.catalogs.temporary_functions.pop(identifier, None) is not None
+
+    def drop_temporary_system_function(self, name: str) -> bool:
+        return self._session.catalogs.system_functions.pop(name.lower(), None) is not None
+
+    def drop_function(self, path: str) -> bool:
+        parts = split_path(path)
+        identifier = self._session.catalogs.identifier(parts)
+        catalog = self._session.catalogs.catalog(identifier.catalog_name)
+        existed = catalog.function_exists(identifier.to_object_path())
+        catalog.drop_function(identifier.to_object_path(), True)
+        return existed
+
+
+class StreamTableEnvironment(TableEnvironment):
+    """A TableEnvironment that shares its streams with a StreamExecutionEnvironment."""
+
+    def __init__(self, environment_settings: EnvironmentSettings, stream_execution_environment: Any) -> None:
+        super().__init__(environment_settings)
+        self._stream_environment = stream_execution_environment
+
+    @staticmethod
+    def create(  # type: ignore[override]
+        stream_execution_environment: Any = None, environment_settings: EnvironmentSettings | None = None
+    ) -> StreamTableEnvironment:
+        settings = environment_settings or EnvironmentSettings.in_streaming_mode()
+        return StreamTableEnvironment(settings, stream_execution_environment)
+
+    def to_data_stream(self, table: Any) -> Any:
+        raise NotSupportedError("to_data_stream", "the bridge between tables and streams is not part of this build")
+
+
+def split_path(path: str) -> tuple[str, ...]:
+    """The parts of a dotted name; backquotes keep dots.
+
+    >>> split_path("a.`b.c`")
+    ('a', 'b.c')
+    """
+    import re
+
+    return tuple(
+        (quoted or plain).replace("``", "`") for quoted, plain in re.findall(r"`((?:[^`]|``)+)`|([^.`]+)", path)
+    )

@@ -1,0 +1,86 @@
+"""Results of statements: rows to iterate, a table to print."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from penstock.common.types import Row
+from penstock.table.result_kind import ResultKind
+from penstock.table.tableau import tableau
+
+if TYPE_CHECKING:
+    from penstock.sql.result import StatementResult
+    from penstock.table.resolved_schema import ResolvedSchema
+
+__all__ = ["CloseableIterator", "TableResult"]
+
+
+class CloseableIterator:
+    """Rows one by one; close it (or use `with`) when you stop early."""
+
+    def __init__(self, rows: Iterator[Row]) -> None:
+        self._rows = rows
+
+    def __iter__(self) -> CloseableIterator:
+        return self
+
+    def __next__(self) -> Row:
+        return next(self._rows)
+
+    def next(self) -> Row:
+        return self.__next__()
+
+    def close(self) -> None:
+        close = getattr(self._rows, "close", None)
+        if close is not None:
+            close()
+
+    def __enter__(self) -> CloseableIterator:
+        return self
+
+    def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> None:
+        self.close()
+
+
+class TableResult:
+    """What `execute_sql` returns. Its rows can be read once."""
+
+    def __init__(self, result: StatementResult, job_client: Any = None) -> None:
+        self._result = result
+        self._job_client = job_client
+
+    def get_job_client(self) -> Any | None:
+        """The job of an INSERT or a streaming query, None where none runs."""
+        return self._job_client
+
+    def wait(self, timeout_ms: int | None = None) -> None:
+        """Until the rows are there or, for INSERT, until the job has ended."""
+        waiter = self._result.details.get("wait")
+        if callable(waiter):
+            waiter(timeout_ms)
+
+    def get_resolved_schema(self) -> ResolvedSchema:
+        return self._result.schema
+
+    def get_table_schema(self) -> ResolvedSchema:
+        return self._result.schema
+
+    def get_result_kind(self) -> ResultKind:
+        return ResultKind.SUCCESS if self._result.success_only else ResultKind.SUCCESS_WITH_CONTENT
+
+    def collect(self) -> CloseableIterator:
+        return CloseableIterator(self._result.rows())
+
+    def print(self) -> None:
+        """Writes the rows to standard output, as Flink's SQL client lays them out."""
+        for line in self.lines():
+            sys.stdout.write(line + "\n")
+
+    def lines(self) -> Iterator[str]:
+        """The lines of `print`."""
+        if self._result.success_only:
+            yield "OK"
+            return
+        yield from tableau(self._result.schema, self._result.rows(), self._result.is_query and self._result.streaming)
