@@ -13,10 +13,13 @@ back, whatever a generator says.
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 from penstock.common.ids import MAX_WATERMARK, MIN_WATERMARK
+from penstock.common.time import Duration, to_millis
 
 __all__ = [
     "AscendingTimestampsWatermarks",
@@ -25,6 +28,7 @@ __all__ = [
     "Watermark",
     "WatermarkGenerator",
     "WatermarkOutput",
+    "WatermarksWithIdleness",
 ]
 
 
@@ -108,6 +112,46 @@ class AscendingTimestampsWatermarks(BoundedOutOfOrdernessWatermarks):
 
     def __init__(self) -> None:
         super().__init__(0)
+
+
+class WatermarksWithIdleness(WatermarkGenerator):
+    """Wraps a generator and says `mark_idle` once no element came for a while.
+
+    `WatermarkStrategy.with_idleness` does this for whole splits; wrap by hand for rules of one's own.
+
+    Args:
+        watermarks: The generator that knows the watermarks.
+        idle_timeout: How long without elements counts as idle.
+        clock: Gives the processing time in milliseconds. It must pickle with the generator.
+    """
+
+    def __init__(
+        self, watermarks: WatermarkGenerator, idle_timeout: Duration, clock: Callable[[], int] | None = None
+    ) -> None:
+        self.watermarks = watermarks
+        self.idle_timeout_ms = to_millis(idle_timeout)
+        self._clock = clock or _wall_clock_ms
+        self._last_event_ms = self._clock()
+        self._idle = False
+
+    def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
+        self._last_event_ms = self._clock()
+        if self._idle:
+            self._idle = False
+            output.mark_active()
+        self.watermarks.on_event(event, event_timestamp, output)
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        if self._clock() - self._last_event_ms >= self.idle_timeout_ms:
+            if not self._idle:
+                self._idle = True
+                output.mark_idle()
+        else:
+            self.watermarks.on_periodic_emit(output)
+
+
+def _wall_clock_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 class NoWatermarksGenerator(WatermarkGenerator):

@@ -23,6 +23,7 @@ from penstock.common.watermark_generators import (
     Watermark,
     WatermarkGenerator,
     WatermarkOutput,
+    WatermarksWithIdleness,
 )
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "WatermarkGenerator",
     "WatermarkOutput",
     "WatermarkStrategy",
+    "WatermarksWithIdleness",
 ]
 
 GeneratorSupplier = Callable[[], WatermarkGenerator]

@@ -7,6 +7,7 @@ as the sum of its subtasks, and a re-run epoch starts counting where the last co
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +18,7 @@ from penstock.common.errors import ValidationError
 __all__ = ["Counter", "Distribution", "Gauge", "Meter", "Metric", "MetricGroup"]
 
 Snapshot = dict[str, Any]
+_log = logging.getLogger(__name__)
 M = TypeVar("M", bound="Metric")
 
 
@@ -32,8 +34,8 @@ class Metric:
     def _values(self) -> Snapshot:
         return {}
 
-    def restore(self, snapshot: Mapping[str, Any]) -> None:
-        """Continue from an earlier snapshot; metrics that are only read have nothing to take back."""
+    def restore(self, snapshot: Mapping[str, Any] | None) -> None:
+        """Continue from an earlier snapshot, or from zero for None; what is only read has nothing to take."""
 
 
 class Counter(Metric):
@@ -58,8 +60,8 @@ class Counter(Metric):
     def _values(self) -> Snapshot:
         return {"count": self._count}
 
-    def restore(self, snapshot: Mapping[str, Any]) -> None:
-        self._count = snapshot["count"]
+    def restore(self, snapshot: Mapping[str, Any] | None) -> None:
+        self._count = snapshot["count"] if snapshot else 0
 
 
 class Gauge(Metric):
@@ -112,8 +114,8 @@ class Meter(Metric):
     def _values(self) -> Snapshot:
         return {"count": self._count, "rate": self.get_rate()}
 
-    def restore(self, snapshot: Mapping[str, Any]) -> None:
-        self._count = snapshot["count"]
+    def restore(self, snapshot: Mapping[str, Any] | None) -> None:
+        self._count = snapshot["count"] if snapshot else 0
 
 
 class Distribution(Metric):
@@ -138,9 +140,10 @@ class Distribution(Metric):
         mean = self._sum / self._count if self._count else None
         return {"count": self._count, "sum": self._sum, "min": self._min, "max": self._max, "mean": mean}
 
-    def restore(self, snapshot: Mapping[str, Any]) -> None:
-        self._count, self._sum = snapshot["count"], snapshot["sum"]
-        self._min, self._max = snapshot["min"], snapshot["max"]
+    def restore(self, snapshot: Mapping[str, Any] | None) -> None:
+        known = snapshot or {"count": 0, "sum": 0, "min": None, "max": None}
+        self._count, self._sum = known["count"], known["sum"]
+        self._min, self._max = known["min"], known["max"]
 
 
 class MetricGroup:
@@ -159,6 +162,7 @@ class MetricGroup:
         self._variables = dict(variables or {})
         self._metrics: dict[str, Metric] = {}
         self._groups: dict[str, MetricGroup] = {}
+        self._restored: Mapping[str, Snapshot] = {}
 
     def add_group(self, name: str, extra: str | None = None) -> MetricGroup:
         """The group `name` below this one; with `extra` `name.extra`, and `name` is a variable."""
@@ -195,30 +199,45 @@ class MetricGroup:
         return dict(self._variables)
 
     def snapshot(self) -> dict[str, Snapshot]:
-        """What all metrics here and below hold now, by identifier."""
-        found = {self.get_metric_identifier(name): m.snapshot() for name, m in self._metrics.items()}
+        """What all metrics here and below hold now, by identifier; a gauge that raises is left out."""
+        found = {}
+        for name, metric in self._metrics.items():
+            identifier = self.get_metric_identifier(name)
+            try:
+                found[identifier] = metric.snapshot()
+            except Exception as error:  # a user's function; a broken gauge must not fail the job
+                _log.warning("metric %s cannot be read: %s: %s", identifier, type(error).__name__, error)
         for group in self._groups.values():
             found.update(group.snapshot())
         return found
 
     def restore(self, snapshots: Mapping[str, Snapshot]) -> None:
-        """Set the metrics that exist here and below to what an earlier snapshot says."""
+        """Continue from an earlier snapshot, here and below.
+
+        A metric that the snapshot does not know starts at zero; one that is registered only later starts
+        with what the snapshot says about it.
+        """
+        self._restored = snapshots
         for name, metric in self._metrics.items():
-            snapshot = snapshots.get(self.get_metric_identifier(name))
-            if snapshot is not None and snapshot["type"] == metric.kind:
-                metric.restore(snapshot)
+            metric.restore(self._restored_as(name, metric))
         for group in self._groups.values():
             group.restore(snapshots)
+
+    def _restored_as(self, name: str, metric: Metric) -> Snapshot | None:
+        snapshot = self._restored.get(self.get_metric_identifier(name))
+        return snapshot if snapshot is not None and snapshot["type"] == metric.kind else None
 
     def _subgroup(self, name: str, variables: dict[str, str]) -> MetricGroup:
         if name not in self._groups:
             self._groups[name] = MetricGroup((*self._scope, name), {**self._variables, **variables})
+            self._groups[name]._restored = self._restored
         return self._groups[name]
 
     def _register(self, name: str, kind: type[M], make: Callable[[], M]) -> M:
         metric = self._metrics.get(name)
         if metric is None:
             metric = self._metrics[name] = make()
+            metric.restore(self._restored_as(name, metric))
         if not isinstance(metric, kind):
             raise ValidationError(
                 f"metric {self.get_metric_identifier(name)!r} is a {metric.kind}, not a {kind.kind}",

@@ -16,6 +16,7 @@ from penstock.common.watermark_strategy import (
     WatermarkAlignment,
     WatermarkGenerator,
     WatermarkOutput,
+    WatermarksWithIdleness,
 )
 
 
@@ -128,3 +129,18 @@ def test_lengths_of_time_that_mean_nothing_are_refused(make):
 def test_java_assigners_are_not_supported():
     with pytest.raises(NotSupportedError, match="Flink JVM"):
         AssignerWithPeriodicWatermarksWrapper(object())
+
+
+def test_a_wrapped_generator_becomes_idle_once_and_active_again():
+    now = [0]
+    generator = WatermarksWithIdleness(
+        BoundedOutOfOrdernessWatermarks(0), Duration.of_millis(100), clock=lambda: now[0]
+    )
+    output = Recorder()
+    generator.on_event(None, 10, output)
+    generator.on_periodic_emit(output)
+    for now[0] in (100, 200):
+        generator.on_periodic_emit(output)
+    generator.on_event(None, 20, output)
+    generator.on_periodic_emit(output)
+    assert output.seen == [9, "idle", "active", 19]

@@ -120,6 +120,33 @@ def test_a_group_continues_from_a_snapshot():
     assert group.snapshot()["op.x.d"] == committed["op.x.d"]
 
 
+def test_metrics_unknown_to_the_snapshot_start_at_zero():
+    group = MetricGroup()
+    counter, distribution = group.counter("n"), group.distribution("d")
+    counter.inc(7)
+    distribution.update(3)
+    group.restore({"n": {"type": "meter", "count": 1, "rate": 0.0}})
+    assert counter.get_count() == 0 and group.snapshot()["d"]["count"] == 0
+
+
+def test_metrics_registered_after_a_restore_take_their_value_from_it():
+    group = MetricGroup(("op",))
+    group.restore(
+        {"op.n": {"type": "counter", "count": 7}, "op.x.m": {"type": "meter", "count": 3, "rate": 1.0}}
+    )
+    assert group.counter("n").get_count() == 7
+    assert group.add_group("x").meter("m").get_count() == 3
+    assert group.counter("other").get_count() == 0
+
+
+def test_a_gauge_that_raises_does_not_spoil_the_others(caplog):
+    group = MetricGroup()
+    group.counter("n").inc()
+    group.gauge("broken", lambda: 1 // 0)
+    assert set(group.snapshot()) == {"n"}
+    assert "broken cannot be read: ZeroDivisionError" in caplog.text
+
+
 def test_a_pickled_group_leaves_its_gauges_behind():
     group = MetricGroup(("op",))
     group.counter("n").inc(3)
