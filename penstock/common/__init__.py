@@ -1,5 +1,8 @@
 """What every layer shares: rows, types, time, configuration, codecs, errors."""
 
+import importlib
+from typing import Any
+
 from penstock.common.completable_future import CompletableFuture
 from penstock.common.config_options import ConfigOption, ConfigOptions
 from penstock.common.configuration import Configuration
@@ -52,3 +55,20 @@ __all__ = [
     "Types",
     "WatermarkStrategy",
 ]
+
+# Programs written for PyFlink 1.14 and before import these from `common`. The classes live above this layer,
+# so they are looked up by name when somebody asks, and importing `common` never pulls in `datastream`.
+_FORMATS = {
+    "AvroRowDeserializationSchema": "avro",
+    "AvroRowSerializationSchema": "avro",
+    "CsvRowDeserializationSchema": "csv",
+    "CsvRowSerializationSchema": "csv",
+    "JsonRowDeserializationSchema": "json",
+    "JsonRowSerializationSchema": "json",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _FORMATS:
+        return getattr(importlib.import_module(f"penstock.datastream.formats.{_FORMATS[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
