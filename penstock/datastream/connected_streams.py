@@ -29,6 +29,7 @@ from penstock.operators.co import (
 )
 
 if TYPE_CHECKING:
+    from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
     from penstock.operators.base import Operator
     from penstock.state.descriptors import MapStateDescriptor
 
@@ -41,6 +42,18 @@ class ConnectedStreams:
     def __init__(self, stream1: DataStream, stream2: DataStream) -> None:
         self.stream1 = stream1
         self.stream2 = stream2
+
+    def get_execution_environment(self) -> StreamExecutionEnvironment:
+        """The environment of both streams (Java API)."""
+        return self.stream1.get_execution_environment()
+
+    def get_type1(self) -> TypeInformation | None:
+        """The declared type of the first stream (Java API)."""
+        return self.stream1.get_type()
+
+    def get_type2(self) -> TypeInformation | None:
+        """The declared type of the second stream (Java API)."""
+        return self.stream2.get_type()
 
     def get_first_input(self) -> DataStream:
         """The first stream (Java API)."""

@@ -12,11 +12,16 @@ from penstock.common.errors import TypeMismatchError
 from penstock.connectors.sink import Sink
 from penstock.datastream.builder import call_site
 from penstock.functions.base import RuntimeContext
+from penstock.functions.checkpointed import (
+    CheckpointedFunction,
+    FunctionInitializationContext,
+    FunctionSnapshotContext,
+)
 from penstock.functions.legacy import SinkFunction
 from penstock.functions.process import ProcessFunction
 from penstock.functions.wrap import as_function
 
-__all__ = ["SinkCaller", "sink_or_function"]
+__all__ = ["SinkCaller", "SinkContext", "sink_caller", "sink_or_function"]
 
 
 class SinkCaller(ProcessFunction):
@@ -38,7 +43,45 @@ class SinkCaller(ProcessFunction):
         if self._plain:
             self._invoke(value)
         else:
-            self._invoke(value, ctx)
+            self._invoke(value, SinkContext(ctx))
+
+
+class CheckpointedSinkCaller(SinkCaller, CheckpointedFunction):
+    """A SinkCaller of a SinkFunction that keeps operator state."""
+
+    def initialize_state(self, context: FunctionInitializationContext) -> None:
+        self.user_callable.initialize_state(context)  # type: ignore[attr-defined]
+
+    def snapshot_state(self, context: FunctionSnapshotContext) -> None:
+        self.user_callable.snapshot_state(context)  # type: ignore[attr-defined]
+
+
+class SinkContext:
+    """What `invoke` may ask about the element at hand."""
+
+    __slots__ = ("_ctx",)
+
+    def __init__(self, ctx: ProcessFunction.Context) -> None:
+        self._ctx = ctx
+
+    def current_processing_time(self) -> int:
+        """The epoch's processing time."""
+        return self._ctx.timer_service().current_processing_time()
+
+    def current_watermark(self) -> int:
+        """The event time up to which the sink has seen everything."""
+        return self._ctx.timer_service().current_watermark()
+
+    def timestamp(self) -> int:
+        """Event time of the element; -2**63 if the stream has no timestamps."""
+        return self._ctx.timestamp()
+
+
+def sink_caller(function: SinkFunction) -> SinkCaller:
+    """The process function that calls a SinkFunction."""
+    if isinstance(function, CheckpointedFunction):
+        return CheckpointedSinkCaller(function)
+    return SinkCaller(function)
 
 
 def sink_or_function(sink_func: Any) -> Sink | SinkFunction:

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
-from penstock.common.job_client import JobHandle
+from penstock.common.job_client import JobClient, JobHandle
 from penstock.common.job_execution_result import JobExecutionResult
 from penstock.common.job_id import JobID
 from penstock.common.job_status import JobStatus
 
-__all__ = ["RunningJobHandle"]
+__all__ = ["RunningJobHandle", "job_client"]
 
 
 class RunningJobHandle(JobHandle):
@@ -39,6 +39,11 @@ class RunningJobHandle(JobHandle):
 
     def accumulators(self) -> dict[str, Any]:
         return self._job.accumulators()  # type: ignore[no-any-return]
+
+
+def job_client(job: Any) -> JobClient:
+    """The client of a running job."""
+    return JobClient(RunningJobHandle(job))
 
 
 def _in_background(call: Callable[[], Any]) -> Future[Any]:

@@ -64,6 +64,10 @@ class KeyedStream(DataStream):
         """The declared type of the key; None if none was declared."""
         return self.key_type
 
+    def get_key_selector(self) -> Callable[[Any], Any]:
+        """The function from element to key (Java API)."""
+        return self.key_selector
+
     # -- functions with state per key ------------------------------------------------------------------
 
     def map(

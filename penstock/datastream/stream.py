@@ -319,12 +319,12 @@ class DataStream(OperatorSettings):
     def add_sink(self, sink_func: Any) -> DataStreamSink:
         """Flink 1.x's spelling: takes a Sink, a SinkFunction, or a callable called with every element."""
         from penstock.datastream.data_stream_sink import DataStreamSink
-        from penstock.datastream.function_sink import SinkCaller, sink_or_function
+        from penstock.datastream.function_sink import sink_caller, sink_or_function
 
         sink = sink_or_function(sink_func)
         if isinstance(sink, Sink):
             return self._add_sink("Unnamed", sink)
-        step = self._then("Unnamed", lambda: ProcessOperator(SinkCaller(sink)), None)
+        step = self._then("Unnamed", lambda: ProcessOperator(sink_caller(sink)), None)
         return DataStreamSink(self._environment, step.transformation)
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:

@@ -25,7 +25,8 @@ from penstock.datastream.checkpoint_config import CheckpointConfig
 from penstock.datastream.checkpointing_mode import CheckpointingMode
 from penstock.datastream.context import context_configuration
 from penstock.datastream.execution_mode import RuntimeExecutionMode
-from penstock.datastream.job_handle import RunningJobHandle
+from penstock.datastream.job_handle import job_client
+from penstock.datastream.job_listener import JobListener, announced
 from penstock.datastream.legacy_environment import LegacyEnvironment
 from penstock.datastream.shipped_files import ShippedFiles
 from penstock.datastream.slot_sharing_group import SlotSharingGroup
@@ -54,12 +55,21 @@ class StreamExecutionEnvironment(ShippedFiles, LegacyEnvironment):
         self._transformations: list[Transformation] = []
         self._caches: list[CachedDataStream] = []
         self._submission_listeners: list[Callable[[Any], None]] = []
+        self._job_listeners: list[JobListener] = []
         self._slot_sharing_groups: dict[str, SlotSharingGroup] = {}
 
     @staticmethod
     def get_execution_environment(configuration: Configuration | None = None) -> StreamExecutionEnvironment:
         """A new environment, with `configuration` over what the program was started with."""
         return StreamExecutionEnvironment(configuration)
+
+    @staticmethod
+    def create_local_environment(
+        parallelism: int | None = None, configuration: Configuration | None = None
+    ) -> StreamExecutionEnvironment:
+        """A new environment with a parallelism of its own; where Spark runs is Spark's setting (Java API)."""
+        env = StreamExecutionEnvironment(configuration)
+        return env if parallelism is None else env.set_parallelism(parallelism)
 
     # -- settings --------------------------------------------------------------------------------------
 
@@ -211,6 +221,11 @@ class StreamExecutionEnvironment(ShippedFiles, LegacyEnvironment):
         """Java's spelling of `from_collection`."""
         return self.from_collection(list(elements), type_info)
 
+    def from_data(self, *data: Any, type_info: TypeInformation | None = None) -> DataStream:
+        """Java's spelling of `from_collection`: elements one by one, or a single list of them."""
+        elements = data[0] if len(data) == 1 and isinstance(data[0], list) else list(data)
+        return self.from_collection(elements, type_info)
+
     def from_sequence(self, start: int, end: int) -> DataStream:
         """The numbers from `start` to `end`, both included (Java API)."""
         from penstock.connectors.number_sequence import NumberSequenceSource
@@ -265,17 +280,36 @@ class StreamExecutionEnvironment(ShippedFiles, LegacyEnvironment):
 
     def execute(self, job_name: str | None = None) -> JobExecutionResult:
         """Runs the program and waits for its end."""
-        return self.submit(job_name).wait()  # type: ignore[no-any-return]
+        job = self.submit(job_name)
+        with announced(self._job_listeners) as announcement:
+            announcement.result = job.wait()
+        return announcement.result  # type: ignore[return-value]
 
     def execute_async(self, job_name: str | None = None) -> JobClient:
         """Starts the program and returns at once."""
-        return JobClient(RunningJobHandle(self.submit(job_name)))
+        return job_client(self.submit(job_name))
 
     def get_execution_plan(self) -> str:
         """The program's operators as JSON."""
         from penstock.runtime.submit import execution_plan_json
 
         return execution_plan_json(self._ends(), self._job_configuration())
+
+    def register_job_listener(self, job_listener: JobListener) -> None:
+        """Tells `job_listener` about every job of this environment (Java API)."""
+        self._job_listeners.append(job_listener)
+
+    def get_job_listeners(self) -> list[JobListener]:
+        """The registered listeners (Java API)."""
+        return list(self._job_listeners)
+
+    def clear_job_listeners(self) -> None:
+        """Forgets all listeners (Java API)."""
+        self._job_listeners.clear()
+
+    def add_operator(self, transformation: Transformation) -> None:
+        """Adds a step that was made by hand (Java API)."""
+        self.register_transformation(transformation)
 
     def close(self) -> None:
         """Forgets the steps that were not executed."""
@@ -289,7 +323,14 @@ class StreamExecutionEnvironment(ShippedFiles, LegacyEnvironment):
         ends += [extra for cache in self._caches for extra in cache.prepare(ends)]
         listeners, self._submission_listeners = self._submission_listeners, []
         self._transformations = []
-        job = submit_job(ends, self._job_configuration(), self._job_name(job_name))
+        try:
+            job = submit_job(ends, self._job_configuration(), self._job_name(job_name))
+        except Exception as error:
+            for listener in self._job_listeners:
+                listener.on_job_submitted(None, error)
+            raise
+        for listener in self._job_listeners:
+            listener.on_job_submitted(job_client(job), None)
         for notify in (*listeners, *(cache.submitted for cache in self._caches)):
             notify(job)
         return job

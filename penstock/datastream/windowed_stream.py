@@ -169,13 +169,13 @@ class _Windows:
         """The maximum of a field over each window; other fields are the first element's (Java API)."""
         return self.reduce(RollingFunction("max", position_to_max))
 
-    def min_by(self, position_to_min_by: int | str = 0) -> DataStream:
-        """The element of each window with the smallest value of a field (Java API)."""
-        return self.reduce(RollingFunction("min_by", position_to_min_by))
+    def min_by(self, position_to_min_by: int | str = 0, first: bool = True) -> DataStream:
+        """The element of each window with the smallest value of a field; on ties the first, or last (Java API)."""
+        return self.reduce(RollingFunction("min_by", position_to_min_by, first))
 
-    def max_by(self, position_to_max_by: int | str = 0) -> DataStream:
-        """The element of each window with the largest value of a field (Java API)."""
-        return self.reduce(RollingFunction("max_by", position_to_max_by))
+    def max_by(self, position_to_max_by: int | str = 0, first: bool = True) -> DataStream:
+        """The element of each window with the largest value of a field; on ties the first, or last (Java API)."""
+        return self.reduce(RollingFunction("max_by", position_to_max_by, first))
 
     # -- building blocks -------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from penstock.state.interfaces import OperatorStateStore as BroadcastStateStore
 
 if TYPE_CHECKING:
-    from penstock.functions.accumulators import Accumulator
+    from penstock.functions.accumulators import Accumulator, DoubleCounter, Histogram, IntCounter, LongCounter
     from penstock.metrics import MetricGroup
     from penstock.state.descriptors import (
         AggregatingState,
@@ -116,6 +116,36 @@ class RuntimeContext(KeyedStateStore):
     @abstractmethod
     def get_accumulator(self, name: str) -> Accumulator:
         """The accumulator this subtask registered under `name` (Java API)."""
+
+    def get_int_counter(self, name: str) -> IntCounter:
+        """The counter registered under `name`, made if there is none yet (Java API)."""
+        return self._accumulator(name, "IntCounter")  # type: ignore[return-value]
+
+    def get_long_counter(self, name: str) -> LongCounter:
+        """The counter registered under `name`, made if there is none yet (Java API)."""
+        return self._accumulator(name, "LongCounter")  # type: ignore[return-value]
+
+    def get_double_counter(self, name: str) -> DoubleCounter:
+        """The counter registered under `name`, made if there is none yet (Java API)."""
+        return self._accumulator(name, "DoubleCounter")  # type: ignore[return-value]
+
+    def get_histogram(self, name: str) -> Histogram:
+        """The histogram registered under `name`, made if there is none yet (Java API)."""
+        return self._accumulator(name, "Histogram")  # type: ignore[return-value]
+
+    def _accumulator(self, name: str, kind: str) -> Accumulator:
+        from penstock.functions import accumulators
+
+        try:
+            return self.get_accumulator(name)
+        except (KeyError, ValueError):  # nobody has registered it yet
+            accumulator: Accumulator = getattr(accumulators, kind)()
+            self.add_accumulator(name, accumulator)
+            return accumulator
+
+    def get_metric_group(self) -> MetricGroup:
+        """`get_metrics_group` in Java's spelling."""
+        return self.get_metrics_group()
 
     @abstractmethod
     def get_operator_state_store(self) -> OperatorStateStore:

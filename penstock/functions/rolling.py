@@ -1,12 +1,13 @@
 """sum, min, max, min_by and max_by as reduce functions over a field of an element, or the element itself.
 
 `sum`, `min` and `max` change only the field: the rest of the result comes from the first element. `min_by`
-and `max_by` keep the whole element, the first one on ties.
+and `max_by` keep the whole element, the first one on ties unless told otherwise.
 """
 
 from __future__ import annotations
 
 import copy
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -31,8 +32,8 @@ def _larger(old: Any, new: Any) -> Any:
 
 _COMBINE: dict[str, Callable[[Any, Any], Any]] = {"sum": _add, "min": _smaller, "max": _larger}
 _TAKES_NEW: dict[str, Callable[[Any, Any], bool]] = {
-    "min_by": lambda old, new: new < old,
-    "max_by": lambda old, new: new > old,
+    "min_by": operator.gt,  # called with (old, new)
+    "max_by": operator.lt,
 }
 ROLLING_KINDS = (*_COMBINE, *_TAKES_NEW)
 
@@ -40,13 +41,14 @@ ROLLING_KINDS = (*_COMBINE, *_TAKES_NEW)
 class RollingFunction(ReduceFunction):
     """One of the rolling aggregates, on a position, a field name, or (position 0) a plain value."""
 
-    def __init__(self, kind: str, position: int | str) -> None:
+    def __init__(self, kind: str, position: int | str, first: bool = True) -> None:
         if not isinstance(position, (int, str)) or isinstance(position, bool):
             raise TypeMismatchError(
                 f"{kind} needs the position or the name of a field, got {position!r}", do=f"{kind}(1)"
             )
         self.kind = kind
         self.position = position
+        self.first = first
 
     def reduce(self, value1: Any, value2: Any) -> Any:
         position = self.position
@@ -54,8 +56,11 @@ class RollingFunction(ReduceFunction):
             return self._reduce_plain(value1, value2)
         old, new = _field(value1, position), _field(value2, position)
         if self.kind in _TAKES_NEW:
-            return value2 if _TAKES_NEW[self.kind](old, new) else value1
+            return value2 if self._takes_new(old, new) else value1
         return _with_field(value1, position, _COMBINE[self.kind](old, new))
+
+    def _takes_new(self, old: Any, new: Any) -> bool:
+        return _TAKES_NEW[self.kind](old, new) or (not self.first and old == new)
 
     def _reduce_plain(self, value1: Any, value2: Any) -> Any:
         if self.position != 0:
@@ -64,7 +69,7 @@ class RollingFunction(ReduceFunction):
                 do=f"call {self.kind}() on a stream of plain values, or name a field of a tuple or Row",
             )
         if self.kind in _TAKES_NEW:
-            return value2 if _TAKES_NEW[self.kind](value1, value2) else value1
+            return value2 if self._takes_new(value1, value2) else value1
         return _COMBINE[self.kind](value1, value2)
 
 
