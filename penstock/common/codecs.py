@@ -13,7 +13,7 @@ Measured with 20,000 (str, int, float) tuples, nanoseconds per row to write / to
     pickle 279 / 409 · msgpack 185 / 168 · Arrow 514 / 274 · msgspec with a typed decoder 23 / 152
 
 msgspec does not check what it writes, so a check is generated for each type (133 ns here). Written out by
-hand it would look the same; generating it avoids one call per field (a tree of closures: 700 ns).
+hand it would look the same; a function per field, called from a loop, took nine times as long.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from penstock.common import canonical, scalars
+from penstock.common.errors import ValidationError
 from penstock.common.serializer import TypeSerializer
 from penstock.common.shapes import (
     Converted,
@@ -178,6 +179,15 @@ def _primitive_array(type_info: Any) -> Shape:
     return Sequence_("PRIMITIVE_ARRAY", _inner(type_info.elem_type))
 
 
+def _map(type_info: Any) -> Shape:
+    key = _inner(type_info.key_type_info)
+    if isinstance(key, (Sequence_, Mapping_)):
+        raise ValidationError(
+            f"a MAP cannot have {key.name} keys: Python's dicts do not take them", do="use a TUPLE as the key"
+        )
+    return Mapping_(key, Nullable(_inner(type_info.value_type_info)))
+
+
 def _row(type_info: Any) -> Shape:
     parts = [_inner(kind) for kind in type_info.get_field_types()]
     return Row_(type_info.get_field_names(), type_info.has_names, parts)
@@ -186,7 +196,7 @@ def _row(type_info: Any) -> Shape:
 _MAKERS: dict[type[TypeInformation], Callable[[Any], Shape]] = {
     TupleTypeInfo: lambda t: Tuple_([_inner(kind) for kind in t.get_field_types()]),
     RowTypeInfo: _row,
-    MapTypeInfo: lambda t: Mapping_(_inner(t.key_type_info), Nullable(_inner(t.value_type_info))),
+    MapTypeInfo: _map,
     ListTypeInfo: lambda t: Sequence_("LIST", _inner(t.elem_type)),
     PrimitiveArrayTypeInfo: _primitive_array,
     BasicArrayTypeInfo: lambda t: Sequence_("BASIC_ARRAY", Nullable(_inner(t.elem_type))),

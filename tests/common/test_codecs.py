@@ -15,7 +15,7 @@ import pytest
 
 from penstock.common import Instant, Row, RowKind, Types
 from penstock.common.codecs import compile_codec
-from penstock.common.errors import TypeMismatchError
+from penstock.common.errors import TypeMismatchError, ValidationError
 from penstock.common.serializer import TypeSerializer
 from penstock.common.typeinfo import ExternalTypeInfo, TypeInformation
 
@@ -139,6 +139,12 @@ def test_a_value_that_does_not_fit_is_refused_with_its_place(type_info, value, m
         with pytest.raises(TypeMismatchError) as caught:
             refuse(value)
         assert message in str(caught.value)
+
+
+def test_maps_with_keys_that_no_dict_takes_are_refused():
+    for key in (Types.LIST(Types.FLOAT()), Types.MAP(Types.INT(), Types.INT())):
+        with pytest.raises(ValidationError, match="cannot have (LIST|MAP) keys"):
+            compile_codec(Types.MAP(key, Types.INT()))
 
 
 def test_error_messages_shorten_long_values():
