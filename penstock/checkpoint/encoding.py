@@ -71,7 +71,9 @@ def encode_metadata(metadata: CheckpointMetadata) -> bytes:
     for part in parts.data:
         index.append([offset, len(part)])
         offset += len(part)
-    second = json.dumps({"parts": index, "checksum": xxh3_64_hexdigest(first + body)}).encode()
+    tail = {"parts": index}
+    checksum = xxh3_64_hexdigest(first + b"\n" + _index(tail) + body)
+    second = json.dumps({**tail, "checksum": checksum}).encode()
     return first + b"\n" + second + b"\n" + body
 
 
@@ -81,20 +83,23 @@ def decode_metadata(data: bytes, where: str) -> CheckpointMetadata:
     second, _, body = rest.partition(b"\n")
     try:
         header, tail = json.loads(first), json.loads(second)
-    except ValueError as error:
+        kind, version, checksum = header.get("format"), header.get("version", 0), tail.get("checksum")
+    except (ValueError, AttributeError) as error:
         raise CheckpointError("checkpoint metadata is damaged", where=where) from error
-    if header.get("format") != FORMAT:
-        raise CheckpointError("not a penstock checkpoint", where=where)
-    if header["version"] > VERSION:
+    if kind == FORMAT and version > VERSION:
         raise CheckpointError(
-            f"checkpoint has format {header['version']}, this version reads up to {VERSION}",
+            f"checkpoint has format {version}, this version reads up to {VERSION}",
             where=where,
             do="restore it with the version of penstock that wrote it, or a newer one",
         )
-    if tail["checksum"] != xxh3_64_hexdigest(first + body):
+    if kind != FORMAT or checksum != xxh3_64_hexdigest(first + b"\n" + _index(tail) + body):
         raise CheckpointError("checkpoint metadata is damaged: its checksum does not match", where=where)
     parts = [body[offset : offset + length] for offset, length in tail["parts"]]
     return _metadata(header, parts)
+
+
+def _index(tail: Json) -> bytes:
+    return json.dumps(tail.get("parts")).encode()
 
 
 def header_of(data: bytes) -> Json:

@@ -11,7 +11,6 @@ import copy
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from tests.state.conftest import Subtask
 
 from penstock.common.typeinfo import Types
 from penstock.state.descriptors import (
@@ -20,6 +19,7 @@ from penstock.state.descriptors import (
     ReducingStateDescriptor,
     ValueStateDescriptor,
 )
+from tests.state.conftest import Subtask
 
 VALUE = ValueStateDescriptor("value", Types.LONG())
 LIST = ListStateDescriptor("list", Types.LONG())

@@ -103,7 +103,10 @@ def test_map_entries_expire_one_by_one(subtask):
     epoch(subtask, descriptor, 1000, lambda s: s.put("old", 1))
     epoch(subtask, descriptor, 1050, lambda s: s.put("new", 2))
     subtask.restart()
-    look = lambda s: (s.contains("old"), s.get("new"), s.items(), s.is_empty())
+
+    def look(s):
+        return s.contains("old"), s.get("new"), s.items(), s.is_empty()
+
     assert epoch(subtask, descriptor, 1100, look) == (False, 2, [("new", 2)], False)
     assert epoch(subtask, descriptor, 1200, look) == (False, None, [], True)
     assert records(subtask) == 0

@@ -1,0 +1,176 @@
+"""Checkpoint storage: durable files, committed metadata, and what may be deleted."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+
+import pytest
+
+from penstock.checkpoint.encoding import decode_metadata, encode_metadata
+from penstock.checkpoint.handles import FileRef, KeyedStateHandle, OperatorSubtaskState
+from penstock.checkpoint.metadata import (
+    CheckpointMetadata,
+    OperatorCheckpoint,
+    PendingCommit,
+    SourceCheckpoint,
+)
+from penstock.checkpoint.storage import CheckpointStorage, read_metadata
+from penstock.common.errors import CheckpointError
+
+
+@pytest.fixture(params=["local", "memory"])
+def storage(request, tmp_path):
+    base = str(tmp_path) if request.param == "local" else f"memory://{tmp_path.name}/checkpoints"
+    made = CheckpointStorage(base, "job-1")
+    yield made
+    made.delete_job()
+
+
+def metadata(epoch, *files, operator_state=None):
+    handle = KeyedStateHandle(epoch, 0, 127, None, tuple(files))
+    subtask = OperatorSubtaskState(handle, operator_state, b"function", None)
+    return CheckpointMetadata(
+        epoch,
+        "job-1",
+        "word count",
+        1234,
+        {"counter": OperatorCheckpoint("counter", "Count", 1, 128, (subtask,))},
+        {"source": SourceCheckpoint("source", {"next": 3}, {"s0": (("file", 1), 17, False, 0)})},
+        (PendingCommit("sink", ({"file": "part-0"},)),),
+        properties={"watermark": 99},
+    )
+
+
+def test_metadata_reads_back_as_it_was_written(storage):
+    snapshot = storage.write_file("shared/counter/0/1-x.snapshot", b"abc")
+    written = metadata(3, snapshot, operator_state=FileRef("elsewhere", 1, "00"))
+    path = storage.write_metadata(written)
+    assert path.endswith("/job-1/chk-3")
+    assert storage.read_metadata(path) == written
+    assert read_metadata(path + "/_metadata") == written
+
+
+def test_the_header_is_json_that_names_every_file(storage):
+    ref = storage.write_file("shared/counter/0/1-x.delta", b"abc")
+    header = json.loads(encode_metadata(metadata(3, ref)).split(b"\n")[0])
+    kept = header["operators"]["counter"]["subtasks"][0]["keyed"]["deltas"][0]
+    assert kept == {"path": ref.path, "size_bytes": 3, "checksum": ref.checksum}
+    assert header["format"] == "penstock-checkpoint" and header["version"] == 1
+
+
+def test_a_state_file_is_verified_when_it_is_read(tmp_path):
+    storage = CheckpointStorage(str(tmp_path), "job-1")
+    ref = storage.write_file("shared/a/1-x.delta", b"some bytes")
+    assert storage.read_file(ref) == b"some bytes"
+    with open(ref.path, "r+b") as file:
+        file.write(b"S")
+    with pytest.raises(CheckpointError, match="damaged") as caught:
+        storage.read_file(ref)
+    assert ref.path in str(caught.value)
+
+
+def test_a_missing_state_file_is_named(storage):
+    with pytest.raises(CheckpointError, match="missing"):
+        storage.read_file(FileRef(f"{storage.root}/shared/none", 1, "00"))
+
+
+def test_files_of_another_job_can_be_read(storage):
+    ref = storage.write_file("shared/a/1-x.delta", b"some bytes")
+    assert CheckpointStorage(storage.base, "job-2").read_file(ref) == b"some bytes"
+
+
+def test_storage_travels_to_tasks(storage):
+    ref = storage.write_file("shared/a/1-x.delta", b"some bytes")
+    assert pickle.loads(pickle.dumps(storage)).read_file(ref) == b"some bytes"
+
+
+def test_newest_complete_passes_over_damaged_checkpoints(storage, caplog):
+    for epoch in (1, 2, 10):
+        storage.write_metadata(metadata(epoch))
+    assert storage.list_checkpoints() == [1, 2, 10]
+    storage._files.write(f"{storage.root}/chk-10/_metadata", b'{"format": "penstock-check')
+    storage._files.write(f"{storage.root}/chk-11/something else", b"")
+    found = CheckpointStorage(storage.base, "job-1").newest_complete()
+    assert found is not None and found.epoch == 2
+    assert "checkpoint 10 is not usable" in caplog.text
+
+
+def test_newest_complete_is_none_for_a_new_job(storage):
+    assert storage.newest_complete() is None
+
+
+def test_every_changed_byte_of_metadata_is_noticed():
+    data = encode_metadata(metadata(3, FileRef("p", 1, "c")))
+    decode_metadata(data, "here")
+    for position in range(0, len(data), 7):
+        broken = data[:position] + bytes([data[position] ^ 1]) + data[position + 1 :]
+        with pytest.raises(CheckpointError):
+            decode_metadata(broken, "here")
+
+
+def test_a_newer_format_is_refused_with_advice():
+    data = encode_metadata(metadata(3)).replace(b'"version": 1', b'"version": 9', 1)
+    with pytest.raises(CheckpointError, match="format 9"):
+        decode_metadata(data, "here")
+
+
+def test_cleanup_keeps_files_a_retained_checkpoint_needs(storage):
+    files = {n: storage.write_file(f"shared/counter/0/{n}-x.delta", b"%d" % n) for n in range(1, 6)}
+    snapshot = storage.write_file("shared/counter/0/4-y.snapshot", b"s")
+    storage.write_metadata(metadata(1, files[1]))
+    storage.write_metadata(metadata(2, files[1], files[2]))
+    storage.write_metadata(metadata(3, files[1], files[2], files[3]))
+    assert storage.retain(1) == []
+    assert storage.list_checkpoints() == [3]
+    storage.write_metadata(metadata(4, snapshot, files[4]))
+    assert storage.retain(2) == []
+    storage.write_metadata(metadata(5, snapshot, files[4], files[5]))
+    assert storage.retain(2) == sorted(files[n].path for n in (1, 2, 3))
+    for epoch in storage.list_checkpoints():
+        for ref in storage.read_metadata(storage.checkpoint_path(epoch)).files:
+            storage.read_file(ref)
+
+
+def test_cleanup_keeps_what_it_is_told_to_and_files_of_other_jobs(storage):
+    other = CheckpointStorage(storage.base, "job-0").write_file("shared/c/1-x.delta", b"o")
+    mine = storage.write_file("shared/c/1-x.delta", b"m")
+    kept = storage.write_file("shared/c/1-y.delta", b"k")
+    storage.write_metadata(metadata(1, other, mine, kept))
+    storage.write_metadata(metadata(2))
+    assert storage.retain(1, frozenset({kept.path})) == [mine.path]
+    assert storage.read_file(other) == b"o" and storage.read_file(kept) == b"k"
+
+
+def test_cleanup_never_deletes_the_only_readable_checkpoint(storage):
+    ref = storage.write_file("shared/c/1-x.delta", b"m")
+    storage.write_metadata(metadata(1, ref))
+    storage._files.write(f"{storage.root}/chk-2/_metadata", b"damaged")
+    assert CheckpointStorage(storage.base, "job-1").retain(1) == []
+    assert storage.read_file(ref) == b"m"
+
+
+def test_sweep_deletes_what_aborted_attempts_left_but_not_the_running_epoch(storage):
+    committed = storage.write_file("shared/c/0/00000001-a.delta", b"1")
+    orphan = storage.write_file("shared/c/0/00000001-b.delta", b"1")
+    running = storage.write_file("shared/c/0/00000002-c.delta", b"2")
+    storage.write_metadata(metadata(1, committed))
+    assert storage.sweep() == [orphan.path]
+    assert storage.read_file(committed) and storage.read_file(running)
+
+
+def test_nothing_half_written_is_ever_visible(tmp_path, monkeypatch):
+    storage = CheckpointStorage(str(tmp_path), "job-1")
+    storage.write_metadata(metadata(1))
+
+    def no_space(*_):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(os, "fsync", no_space)
+    with pytest.raises(OSError, match="no space"):
+        storage.write_metadata(metadata(2))
+    monkeypatch.undo()
+    found = CheckpointStorage(str(tmp_path), "job-1").newest_complete()
+    assert found is not None and found.epoch == 1
+    assert os.listdir(tmp_path / "job-1" / "chk-2") == []
