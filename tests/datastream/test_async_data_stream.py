@@ -65,12 +65,10 @@ def test_wrong_arguments_are_refused(call: Any, problem: str):
 @pytest.mark.usefixtures("in_process")
 class TestRunning:
     def test_ordered_results_come_in_the_order_of_the_elements(self):
-        pytest.importorskip("penstock.operators.async_wait", reason="the operator is not part of this build")
         stream = AsyncDataStream.ordered_wait(numbers(), Doubling(), Duration.of_seconds(5), 2, Types.INT())
         assert list(stream.execute_and_collect()) == [2, 4, 6]
 
     def test_empty_results_are_asked_for_again(self):
-        pytest.importorskip("penstock.operators.async_wait", reason="the operator is not part of this build")
         stream = AsyncDataStream.ordered_wait_with_retry(
             numbers(), Hesitating(), Duration.of_seconds(5), RETRY, 1, Types.INT()
         )

@@ -79,6 +79,17 @@ def test_where_and_equal_to_come_before_the_window():
         left.join([1])
 
 
+@pytest.mark.usefixtures("in_process")
+def test_an_interval_join_pairs_elements_that_are_close():
+    left, right = two_streams()
+    joined = (
+        left.key_by(key, Types.STRING()).interval_join(right.key_by(key, Types.STRING()))
+        .between(Time.milliseconds(-1_000), Time.milliseconds(200)).process(Pairs(), None)
+    )  # fmt: skip
+    pairs = sorted((a[1], b[1]) for a, b in joined.execute_and_collect())
+    assert pairs == [(100, 300), (1_500, 900)]
+
+
 class Pairs(ProcessJoinFunction):
     def process_element(self, left: Any, right: Any, ctx: Any) -> Any:
         yield left, right
@@ -112,7 +123,6 @@ def test_interval_joins_need_keys_of_one_type():
 
 
 def test_the_interval_join_operator_is_built():
-    pytest.importorskip("penstock.operators.interval_join", reason="the operator is not part of this build")
     left, right = two_streams()
     joined = left.key_by(key).interval_join(right.key_by(key)).between(0, 5).process(Pairs())
     assert operator_of(joined).input_count == 2
