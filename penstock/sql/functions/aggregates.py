@@ -96,7 +96,7 @@ aggregate(
     "COUNT",
     (rest(ANY),),
     _count_type,
-    lambda args, result, call: call("count", *(a.sql for a in args) or ("*",)),
+    lambda args, result, call: call("count", *([a.sql for a in args] or ["*"])),
 )
 aggregate(
     "APPROX_COUNT_DISTINCT",
@@ -155,25 +155,20 @@ def _ordered(name: str) -> Result:
     return result
 
 
+def _chosen(function: str, *more: str) -> Write:
+    return lambda args, result, call: call(function, args[0].sql, *more, distinct=False)
+
+
 for _name in ("MAX", "MIN"):
-    aggregate(
-        _name,
-        (ANY,),
-        _ordered(_name),
-        lambda args, result, call, f=_name.lower(): call(f, args[0].sql, distinct=False),  # type: ignore[misc]
-    )
-for _name, _function in (("FIRST_VALUE", "first_value"), ("LAST_VALUE", "last_value")):
-    aggregate(
-        _name,
-        (ANY,),
-        lambda args: args[0].type.nullable(),
-        lambda args, result, call, f=_function: call(f, args[0].sql, "TRUE", distinct=False),  # type: ignore[misc]
-    )
+    aggregate(_name, (ANY,), _ordered(_name), _chosen(_name.lower()))
+for _name in ("FIRST_VALUE", "LAST_VALUE"):
+    aggregate(_name, (ANY,), lambda args: args[0].type.nullable(), _chosen(_name.lower(), "TRUE"))
 
 
 def _single_value(args: Sequence[Arg], result: DataType, call: Calls) -> str:
     message = fail_text("SingleValueAggFunction received more than one element.")
-    return f"if({call('count', '*', distinct=False)} > 1, {message}, {call('first_value', args[0].sql, distinct=False)})"
+    rows, value = call("count", "*", distinct=False), call("first_value", args[0].sql, distinct=False)
+    return f"if({rows} > 1, {message}, {value})"
 
 
 aggregate("SINGLE_VALUE", (ANY,), lambda args: args[0].type.nullable(), _single_value)

@@ -133,7 +133,8 @@ def _checked(sql: str, target: DataType, try_: bool) -> str:
     """Reads text; what cannot be read is NULL or, for CAST, fails."""
     if try_:
         return let(lambda x: read_text(x, target), sql)
-    message = f"concat({string('cannot cast ')}, '\\'', {{0}}, '\\'', {string(' to ' + target.nullable().as_summary())})"
+    to = string("' to " + target.nullable().as_summary())
+    message = f"concat('cannot cast \\'', {{0}}, {to})"
     return let(
         lambda x: f"coalesce({read_text(x, target)}, if({x} IS NULL, NULL, {fail(message.format(x))}))", sql
     )

@@ -8,7 +8,6 @@ need more than 38 digits give up digits behind the point first, but keep at leas
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 
 from penstock.common.datatypes import (
     MAX_DECIMAL_PRECISION,
@@ -79,14 +78,13 @@ def common_type(types: Sequence[DataType]) -> DataType | None:
     known = [t for t in types if not isinstance(t, NullType)]
     if not known:
         return NullType()
-    found: DataType | None = reduce(_merge_optional, known[1:], known[0])
-    if found is None:
-        return None
+    found = known[0]
+    for other in known[1:]:
+        merged = _merge(found, other)
+        if merged is None:
+            return None
+        found = merged
     return found.with_nullability(any(t.is_nullable for t in types))
-
-
-def _merge_optional(left: DataType | None, right: DataType) -> DataType | None:
-    return None if left is None else _merge(left, right)
 
 
 def _merge(left: DataType, right: DataType) -> DataType | None:

@@ -37,7 +37,7 @@ from penstock.sql.functions.casts import cast_sql
 from penstock.sql.functions.common_types import common_type
 from penstock.sql.functions.registry import Arg, ArgType, FunctionDef, register
 from penstock.sql.functions.rules import ANY, never, nullable, refuse, scalar
-from penstock.sql.functions.text import cast, let
+from penstock.sql.functions.text import cast, let, quoted_name
 from penstock.sql.functions.value_text import text_of
 
 _TEXT = (CharType, VarCharType)
@@ -111,6 +111,8 @@ def _infer(operator: str, ordered: bool, args: Sequence[ArgType]) -> DataType:
 
 def compare_text(operator: str, left: Arg, right: Arg) -> str:
     """`left operator right`, NULL if one is."""
+    if any(side.sql.startswith("named_struct(") for side in (left, right)):
+        return _compare_fields(operator, left, right)
     target = comparison_type(left.type, right.type, numbers_from_text=True) or left.type
     a, b = comparable_text(left, target), comparable_text(right, target)
     if operator in ("=", "<>") or not isinstance(target, (FloatType, DoubleType)):
@@ -119,6 +121,19 @@ def compare_text(operator: str, left: Arg, right: Arg) -> str:
     if not checks:
         return f"({a} {operator} {b})"
     return let(lambda x, y: f"({x} {operator} {y} AND {' AND '.join(checks).format(x, y)})", a, b)
+
+
+def _compare_fields(operator: str, left: Arg, right: Arg) -> str:
+    """ROW(a, b) = ROW(c, d) means a = c AND b = d, with NULLs as usual; stored rows compare as a whole."""
+    if not (isinstance(left.type, RowType) and isinstance(right.type, RowType)):
+        raise _refuse(operator, [ArgType(left.type), ArgType(right.type)])
+    pairs = []
+    for a, b in zip(left.type.fields, right.type.fields, strict=True):
+        x = Arg(f"({left.sql}).{quoted_name(a.name)}", a.data_type)
+        y = Arg(f"({right.sql}).{quoted_name(b.name)}", b.data_type)
+        pairs.append(compare_text("=", x, y))
+    same = f"({' AND '.join(pairs)})"
+    return same if operator == "=" else f"(NOT {same})"
 
 
 def _may_be_nan(arg: Arg) -> bool:
@@ -209,11 +224,12 @@ def _infer_in(name: str, args: Sequence[ArgType]) -> DataType:
 
 def _in_text(args: Sequence[Arg], negated: bool) -> str:
     value, options = args[0], args[1:]
-    target = value.type
-    for option in options:
-        target = comparison_type(target, option.type, True) or target
-    texts = [comparable_text(option, target) for option in options]
-    text = f"({comparable_text(value, target)} IN ({', '.join(texts)}))"
+    if isinstance(value.type, (NullType, RowType)):
+        parts = " OR ".join(compare_text("=", value, option) for option in options)
+        return f"(NOT ({parts}))" if negated else f"({parts})"
+    # The options take the value's type: `i IN (2.5)` holds for 2.
+    texts = [cast_sql(option, value.type) for option in options]
+    text = f"({value.sql} IN ({', '.join(texts)}))"
     return f"(NOT {text})" if negated else text
 
 

@@ -113,7 +113,7 @@ def similar_regex(pattern: str, escape: str | None) -> str:
         elif c == "_":
             out.append(".")
         else:
-            out.append("\\" + c if c in r"\.^$" else c)
+            out.append("\\\\" if c == "\\" else c)
         i += 1
     body = re.sub(r"\[:(\w+):\]", lambda m: _POSIX.get(m.group(1).upper(), m.group(0)), "".join(out))
     return f"\\A(?:{body})\\z"

@@ -133,7 +133,8 @@ def _overlay(s: str, r: str, p: str, n: str | None = None) -> str:
         tail = f"if({p} + {n} <= char_length({s}) AND {n} > 0, substring({s}, {p} + {n}), '')"
         inside = f"{p} > 0 AND {p} <= char_length({s})"
         known = f"{r} IS NULL OR {p} IS NULL OR {n} IS NULL"
-        return f"CASE WHEN {known} THEN NULL WHEN {inside} THEN concat(substring({s}, 1, {p} - 1), {r}, {tail}) ELSE {s} END"
+        placed = f"concat(substring({s}, 1, {p} - 1), {r}, {tail})"
+        return f"CASE WHEN {known} THEN NULL WHEN {inside} THEN {placed} ELSE {s} END"
 
     if n is None:
         return let(lambda s, r, p: text(s, r, p, f"char_length({r})"), s, r, p)
@@ -256,7 +257,7 @@ def _format_argument(arg: Arg) -> str:
         return f"replace(CAST({arg.sql} AS STRING), ' ', 'T')"
     if isinstance(arg.type, DecimalType):
         return text_of(arg.sql, arg.type)
-    return arg.sql if isinstance(arg.type, NumericType) else arg.sql
+    return arg.sql
 
 
 scalar("PRINTF", (CHARACTER, rest(ANY)), _MAYBE_STRING, render=_printf, how="udf")
@@ -296,7 +297,7 @@ def _from_base64(s: str) -> str:
     )
 
 
-scalar("TO_BASE64", (CHARACTER,), _STRING, "base64(CAST({0} AS BINARY))", how="spark")
+scalar("TO_BASE64", (CHARACTER,), _STRING, "replace(base64(CAST({0} AS BINARY)), '\\r\\n', '')")
 scalar("FROM_BASE64", (CHARACTER,), _STRING, _from_base64)
 scalar("ENCODE", (CHARACTER, CHARACTER), _encode_type, "encode({0}, {1})")
 scalar("DECODE", (BINARY, CHARACTER), _decode_type, "decode({0}, {1})")

@@ -42,7 +42,7 @@ from penstock.sql.functions.rules import (
     refuse,
     scalar,
 )
-from penstock.sql.functions.text import is_simple, let, string, udf
+from penstock.sql.functions.text import let, string, udf
 
 # --- EXTRACT and its short forms ------------------------------------------------------------------------
 
@@ -225,7 +225,8 @@ def _minus_date(args: Sequence[Arg], result: DataType) -> str:
     if isinstance(end.type, DateType) and isinstance(start.type, DateType):
         return f"make_dt_interval(datediff({end.sql}, {start.sql}))"
     if isinstance(end.type, TimeType):
-        return f"(make_timestamp_ntz(DATE'1970-01-01', {end.sql}) - make_timestamp_ntz(DATE'1970-01-01', {start.sql}))"
+        day = "make_timestamp_ntz(DATE'1970-01-01', {0})"
+        return f"({day.format(end.sql)} - {day.format(start.sql)})"
     if type(end.type) is type(start.type):
         return f"({end.sql} - {start.sql})"
     return f"({at.local(end)} - {at.local(start)})"
@@ -286,16 +287,12 @@ def format_text(moment: str, pattern: Arg) -> str:
     pieces = _plain_pieces(pattern.literal) if isinstance(pattern.literal, str) else None
     if pieces is None:
         return udf("date_format", moment, pattern.sql)
-    # Seven digits of nothing stand for the fraction that Spark leaves out.
-    return let(
-        lambda x: (
-            f"concat({', '.join(p.format(x) for p in pieces)})" if pieces else f"if({x} IS NULL, NULL, '')"
-        ),
-        f"rpad(if(instr(CAST({moment} AS STRING), '.') = 0, concat(CAST({moment} AS STRING), '.'), "
-        f"CAST({moment} AS STRING)), 29, '0')"
-        if is_simple(moment)
-        else f"rpad({let(lambda m: f'if(instr({m}, chr(46)) = 0, concat({m}, chr(46)), {m})', f'CAST({moment} AS STRING)')}, 29, '0')",
+    # The fraction, which Spark leaves out where it is zero, is filled up to nine digits.
+    padded = let(
+        lambda t: f"rpad(if(instr({t}, '.') = 0, concat({t}, '.'), {t}), 29, '0')",
+        f"CAST({moment} AS STRING)",
     )
+    return let(lambda x: f"concat({', '.join(p.format(x) for p in pieces)}, substring({x}, 1, 0))", padded)
 
 
 def _plain_pieces(pattern: str) -> list[str] | None:
@@ -305,7 +302,8 @@ def _plain_pieces(pattern: str) -> list[str] | None:
         if not token.letter:
             pieces.append(string(token.text).replace("{", "{{").replace("}", "}}"))
         elif run in _PIECES:
-            pieces.append("substring({0}, %d, %d)" % _PIECES[run])
+            start, length = _PIECES[run]
+            pieces.append(f"substring({{0}}, {start}, {length})")
         elif token.letter == "S" and token.count <= 9:
             pieces.append(f"substring({{0}}, 21, {token.count})")
         else:
@@ -339,13 +337,19 @@ def _from_unixtime(args: Sequence[Arg], result: DataType) -> str:
 
 
 scalar("FROM_UNIXTIME", (INTEGER, opt(CHARACTER)), maybe(DataTypes.STRING), render=_from_unixtime)
+
+
+def _unix_timestamp(s: str | None = None, pattern: str | None = None) -> str:
+    if s is None:
+        return "unix_timestamp()"
+    return udf("unix_timestamp", s, pattern or string(_ISO[0]), "current_timezone()")
+
+
 scalar(
     "UNIX_TIMESTAMP",
     [(), (CHARACTER, opt(CHARACTER))],
     of(DataTypes.BIGINT),
-    lambda s=None, p=string(_ISO[0]): (
-        "unix_timestamp()" if s is None else udf("unix_timestamp", s, p, "current_timezone()")
-    ),
+    _unix_timestamp,
     how="udf",
 )
 scalar(

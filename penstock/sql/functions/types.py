@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import ClassVar
 
 from penstock.common.datatypes import AtomicType, RowField, RowType
 
@@ -10,7 +11,7 @@ from penstock.common.datatypes import AtomicType, RowField, RowType
 class StructuredType(RowType):
     """A row with a class name, made by OBJECT_OF."""
 
-    _parameters = ("class_name", "_frozen_fields")
+    _parameters: ClassVar[tuple[str, ...]] = ("class_name", "_frozen_fields")  # type: ignore[assignment]
 
     def __init__(self, class_name: str, fields: Iterable[RowField] = (), nullable: bool = True) -> None:
         super().__init__(fields, nullable)

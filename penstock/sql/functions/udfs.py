@@ -83,7 +83,8 @@ def _at_digits(text: str, digits: int, rounding: str) -> str | None:
         return text
     step = decimal.Decimal(1).scaleb(-digits)
     context = decimal.Context(prec=400)
-    return format((number / step).quantize(decimal.Decimal(1), rounding, context) * step, "f")
+    units = context.divide(number, step).quantize(decimal.Decimal(1), rounding, context)
+    return format(context.multiply(units, step) + 0, "f") if units else "0"
 
 
 @_udf("string")
