@@ -13,14 +13,11 @@ of a set depends on the process. So:
 
 from __future__ import annotations
 
-import io
-import pickle
-from collections.abc import Callable
 from typing import Any
 
-import cloudpickle
 import msgspec
 
+from penstock.common.pickling import dumps, dumps_canonical, loads
 from penstock.common.types import Row, make_row
 
 _SCALAR, _TUPLE, _PICKLE = b"s", b"t", b"p"
@@ -29,19 +26,6 @@ _PLAIN = frozenset({str, int, float, bool, bytes, type(None)})
 _encode = msgspec.msgpack.Encoder().encode
 _decode_any = msgspec.msgpack.Decoder().decode
 _decode_tuple = msgspec.msgpack.Decoder(tuple[Any, ...]).decode
-
-
-def dumps(value: Any) -> bytes:
-    """Pickle a value; what pickle finds no name for (lambdas, classes of `__main__`) goes by value."""
-    try:
-        data = pickle.dumps(value, 5)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        return cloudpickle.dumps(value, 5)
-    # Pickle writes what a script defines as `__main__.Name`, which no other process can find.
-    return cloudpickle.dumps(value, 5) if b"__main__" in data else data
-
-
-loads: Callable[[Any], Any] = pickle.loads
 
 
 def encode_untyped(value: Any) -> bytes:
@@ -69,7 +53,10 @@ def encode_untyped_key(value: Any) -> bytes:
             return _TUPLE + _encode(value)
     except (OverflowError, UnicodeEncodeError):
         pass
-    return _PICKLE + _dumps_without_memo(_sorted(value))
+    try:
+        return _PICKLE + dumps_canonical(_sorted(value))
+    except RecursionError:
+        return _PICKLE + dumps(value)  # a cycle has no canonical form
 
 
 def decode_untyped(data: bytes | memoryview) -> Any:
@@ -79,18 +66,6 @@ def decode_untyped(data: bytes | memoryview) -> Any:
     if tag == _TUPLE_TAG:
         return _decode_tuple(body)
     return loads(body)
-
-
-def _dumps_without_memo(value: Any) -> bytes:
-    buffer = io.BytesIO()
-    pickler = pickle.Pickler(buffer, 5)
-    pickler.fast = True
-    try:
-        pickler.dump(value)
-    except (pickle.PicklingError, AttributeError, TypeError, ValueError, RecursionError):
-        return dumps(value)  # cyclic, or needs cloudpickle: no canonical form to be had
-    data = buffer.getvalue()
-    return cloudpickle.dumps(value, 5) if b"__main__" in data else data
 
 
 class _Ordered:

@@ -24,7 +24,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.common import canonical
+from penstock.common import canonical, pickling
 from penstock.common.compatibility import compatible
 from penstock.common.errors import TypeMismatchError
 from penstock.common.scalars import Misfit, shorten
@@ -94,10 +94,10 @@ class UntypedCodec(Codec):
         self.type_info = type_info
 
     def encode_batch(self, values: list[Any]) -> bytes:
-        return canonical.dumps(values)
+        return pickling.dumps(values)
 
     def decode_batch(self, data: Bytes) -> list[Any]:
-        return canonical.loads(data)  # type: ignore[no-any-return]
+        return pickling.loads(data)  # type: ignore[no-any-return]
 
     def encode(self, value: Any) -> bytes:
         return canonical.encode_untyped(value)

@@ -143,7 +143,7 @@ def test_a_value_that_does_not_fit_is_refused_with_its_place(type_info, value, m
 
 def test_maps_with_keys_that_no_dict_takes_are_refused():
     for key in (Types.LIST(Types.FLOAT()), Types.MAP(Types.INT(), Types.INT())):
-        with pytest.raises(ValidationError, match="cannot have (LIST|MAP) keys"):
+        with pytest.raises(ValidationError, match=r"cannot have (LIST|MAP) keys"):
             compile_codec(Types.MAP(key, Types.INT()))
 
 
