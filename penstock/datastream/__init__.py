@@ -36,7 +36,10 @@ from penstock.datastream.data_stream import (
     WindowedStream,
 )
 from penstock.datastream.execution_mode import RuntimeExecutionMode
-from penstock.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
+from penstock.datastream.externalized_checkpoint_retention import (
+    ExternalizedCheckpointCleanup,
+    ExternalizedCheckpointRetention,
+)
 from penstock.datastream.functions import (
     AggregateFunction,
     AllWindowFunction,
@@ -70,13 +73,18 @@ from penstock.datastream.functions import (
     SourceFunction,
     WindowFunction,
 )
+from penstock.datastream.job_listener import JobListener
 from penstock.datastream.output_tag import OutputTag
+from penstock.datastream.partition_window import MapPartitionFunction, Order, PartitionWindowedStream
 from penstock.datastream.slot_sharing_group import MemorySize, SlotSharingGroup
 from penstock.datastream.state_backend import (
     CustomStateBackend,
     EmbeddedRocksDBStateBackend,
+    FsStateBackend,
     HashMapStateBackend,
+    MemoryStateBackend,
     PredefinedOptions,
+    RocksDBStateBackend,
     StateBackend,
 )
 from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
@@ -128,14 +136,17 @@ __all__ = [
     "DataStreamUtils",
     "EmbeddedRocksDBStateBackend",
     "Evictor",
+    "ExternalizedCheckpointCleanup",
     "ExternalizedCheckpointRetention",
     "FileSystemCheckpointStorage",
     "FilterFunction",
     "FlatJoinFunction",
     "FlatMapFunction",
+    "FsStateBackend",
     "GlobalWindow",
     "HashMapStateBackend",
     "IntervalJoin",
+    "JobListener",
     "JobManagerCheckpointStorage",
     "JoinFunction",
     "JoinedStreams",
@@ -145,9 +156,13 @@ __all__ = [
     "KeyedProcessFunction",
     "KeyedStream",
     "MapFunction",
+    "MapPartitionFunction",
     "MemorySize",
+    "MemoryStateBackend",
     "MergingWindowAssigner",
+    "Order",
     "OutputTag",
+    "PartitionWindowedStream",
     "Partitioner",
     "PredefinedOptions",
     "ProcessAllWindowFunction",
@@ -155,6 +170,7 @@ __all__ = [
     "ProcessJoinFunction",
     "ProcessWindowFunction",
     "ReduceFunction",
+    "RocksDBStateBackend",
     "RuntimeContext",
     "RuntimeExecutionMode",
     "SinkFunction",

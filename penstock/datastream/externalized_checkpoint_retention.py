@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 
-__all__ = ["ExternalizedCheckpointRetention"]
+__all__ = ["ExternalizedCheckpointCleanup", "ExternalizedCheckpointRetention"]
 
 
 class ExternalizedCheckpointRetention(enum.Enum):
@@ -13,3 +13,7 @@ class ExternalizedCheckpointRetention(enum.Enum):
     DELETE_ON_CANCELLATION = 0
     RETAIN_ON_CANCELLATION = 1
     NO_EXTERNALIZED_CHECKPOINTS = 2
+
+
+ExternalizedCheckpointCleanup = ExternalizedCheckpointRetention
+"""Flink 1.x's name."""

@@ -94,7 +94,7 @@ class IntervalJoined:
         """Calls the function for every pair."""
         function = as_function(process_join_function, ProcessJoinFunction, where=call_site())
         left, right = self._left, self._right
-        settings = {
+        settings: dict[str, Any] = {
             "lower_ms": self._lower_ms,
             "upper_ms": self._upper_ms,
             "lower_exclusive": self._lower_exclusive,

@@ -59,6 +59,21 @@ class LegacyEnvironment:
             "Read Text File Source", source, WatermarkStrategy.no_watermarks(), Types.STRING()
         )
 
+    def socket_text_stream(
+        self, hostname: str, port: int, delimiter: str = "\n", max_retry: int = 0
+    ) -> DataStream:
+        """Lines from a TCP server (Java API); read by one subtask."""
+        from penstock.common.typeinfo import Types
+        from penstock.connectors.socket.source import SocketSource
+
+        return self._add_source(  # type: ignore[attr-defined, no-any-return]
+            "Socket Stream",
+            SocketSource(hostname, port, delimiter, max_retry),
+            WatermarkStrategy.no_watermarks(),
+            Types.STRING(),
+            parallel=False,
+        )
+
     def generate_sequence(self, start: int, end: int) -> DataStream:
         """The numbers from `start` to `end`, both included."""
         deprecated("generate_sequence(start, end)", "from_source(NumberSequenceSource(start, end), ...)")

@@ -9,12 +9,16 @@ from __future__ import annotations
 import enum
 
 from penstock.common.errors import NotSupportedError
+from penstock.datastream.builder import deprecated
 
 __all__ = [
     "CustomStateBackend",
     "EmbeddedRocksDBStateBackend",
+    "FsStateBackend",
     "HashMapStateBackend",
+    "MemoryStateBackend",
     "PredefinedOptions",
+    "RocksDBStateBackend",
     "StateBackend",
 ]
 
@@ -95,6 +99,39 @@ class EmbeddedRocksDBStateBackend(StateBackend):
 
     def set_number_of_transfer_threads(self, number_of_transfering_threads: int) -> None:
         self._transfer_threads = number_of_transfering_threads
+
+
+class MemoryStateBackend(HashMapStateBackend):
+    """Flink 1.x's spelling of `HashMapStateBackend`."""
+
+    def __init__(self, checkpoint_path: str | None = None, *args: object) -> None:
+        deprecated("MemoryStateBackend", "HashMapStateBackend, or the option state.backend.type")
+        self._checkpoint_path = checkpoint_path
+
+    def entries(self) -> dict[str, str]:
+        return _with_directory(super().entries(), self._checkpoint_path)
+
+
+class FsStateBackend(MemoryStateBackend):
+    """Flink 1.x's spelling of `HashMapStateBackend` with a checkpoint directory."""
+
+
+class RocksDBStateBackend(EmbeddedRocksDBStateBackend):
+    """Flink 1.x's spelling of `EmbeddedRocksDBStateBackend` with a checkpoint directory."""
+
+    def __init__(
+        self, checkpoint_data_uri: str | None = None, enable_incremental_checkpointing: bool | None = None
+    ) -> None:
+        deprecated("RocksDBStateBackend", "EmbeddedRocksDBStateBackend and execution.checkpointing.dir")
+        super().__init__(enable_incremental_checkpointing)
+        self._checkpoint_path = checkpoint_data_uri
+
+    def entries(self) -> dict[str, str]:
+        return _with_directory(super().entries(), self._checkpoint_path)
+
+
+def _with_directory(entries: dict[str, str], path: str | None) -> dict[str, str]:
+    return entries if path is None else {**entries, "execution.checkpointing.dir": path}
 
 
 class CustomStateBackend(StateBackend):

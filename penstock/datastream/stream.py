@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from penstock.common.errors import NotSupportedError, TypeMismatchError, ValidationError
+from penstock.common.errors import TypeMismatchError, ValidationError
 from penstock.common.typeinfo import ExternalTypeInfo, RowTypeInfo, TupleTypeInfo, TypeInformation
 from penstock.connectors.sink import Sink
 from penstock.datastream.builder import (
@@ -15,6 +15,7 @@ from penstock.datastream.builder import (
     key_selector_of,
     operator_step,
 )
+from penstock.datastream.legacy_stream import LegacyStream
 from penstock.datastream.settings import OperatorSettings
 from penstock.functions.element import FilterFunction, FlatMapFunction, MapFunction
 from penstock.functions.output_tag import OutputTag
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from penstock.datastream.data_stream_sink import DataStreamSink
     from penstock.datastream.joined_streams import CoGroupedStreams, JoinedStreams
     from penstock.datastream.keyed_stream import KeyedStream
+    from penstock.datastream.partition_window import PartitionWindowedStream
     from penstock.datastream.result_iterator import CloseableIterator
     from penstock.datastream.stream_execution_environment import StreamExecutionEnvironment
     from penstock.datastream.windowed_stream import AllWindowedStream
@@ -54,7 +56,7 @@ if TYPE_CHECKING:
 __all__ = ["DataStream"]
 
 
-class DataStream(OperatorSettings):
+class DataStream(OperatorSettings, LegacyStream):
     """A stream of elements of one type."""
 
     def __init__(self, environment: StreamExecutionEnvironment, transformation: Transformation) -> None:
@@ -297,12 +299,11 @@ class DataStream(OperatorSettings):
 
         return AllWindowedStream(self, count_window_assigner(size, slide))
 
-    def time_window_all(self, size: Any, slide: Any = None) -> AllWindowedStream:
-        """Flink 1.x's spelling of `window_all` with event-time windows."""
-        from penstock.datastream.windowed_stream import time_window_assigner
+    def full_window_partition(self) -> PartitionWindowedStream:
+        """Each partition of a bounded stream as a whole: a subtask's elements, or a key's (Java API)."""
+        from penstock.datastream.partition_window import PartitionWindowedStream
 
-        deprecated("time_window_all(...)", "window_all(TumblingEventTimeWindows.of(size))")
-        return self.window_all(time_window_assigner(self._environment, size, slide))
+        return PartitionWindowedStream(self)
 
     # -- the end of a stream ---------------------------------------------------------------------------
 
@@ -370,10 +371,6 @@ class DataStream(OperatorSettings):
         from penstock.datastream.cached_stream import CachedDataStream
 
         return CachedDataStream.of(self)
-
-    def iterate(self, *args: Any) -> DataStream:
-        """Refused: Flink removed iterations in 2.0."""
-        raise NotSupportedError("iterate()", "Flink removed DataStream iterations in 2.0", where=call_site())
 
     # -- building blocks -------------------------------------------------------------------------------
 

@@ -196,7 +196,7 @@ class _Windows:
 
     def _build(self, output_type: TypeInformation | None, **computation: Any) -> DataStream:
         stream = self._keyed_stream
-        settings = {
+        settings: dict[str, Any] = {
             "assigner": self._assigner,
             "trigger": self._trigger,
             "evictor": self._evictor,

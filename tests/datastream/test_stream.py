@@ -288,3 +288,10 @@ def test_a_function_class_passed_by_mistake_is_named():
 
     with pytest.raises(TypeMismatchError, match="class Doubling itself"):
         numbers().map(Doubling)
+
+
+def test_methods_that_flink_removed_name_the_way_out():
+    with pytest.raises(NotSupportedError, match="side outputs"):
+        numbers().split(lambda v: "even")
+    with pytest.raises(NotSupportedError, match="aggregate"):
+        numbers().fold(0, lambda x, y: x + y)
