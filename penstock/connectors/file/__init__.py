@@ -1,0 +1,1 @@
+"""Files as source and as sink: local, and wherever pyarrow or fsspec can reach."""

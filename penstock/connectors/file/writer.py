@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FileWriter"]
 
+CLEAN_EVERY_EPOCHS = 64
+"""How often folders are listed for what dead attempts left behind: a long-running job's folders are large."""
+
 
 class _OpenChunk:
     """The chunk that is being written for a part."""
@@ -158,7 +161,9 @@ class FileWriter(SinkWriter):
             committables = [self._complete(part) for part in finished]
         else:
             committables = self._compact(finished, strategy, end_of_input)
-        return self._with_left_overs(committables, {part.bucket_id for part in finished})
+        if end_of_input or int(self._context.epoch) % CLEAN_EVERY_EPOCHS == 0:
+            return self._with_left_overs(committables, {part.bucket_id for part in finished})
+        return committables
 
     def _complete(self, part: Part, compacted: bool = False) -> FileCommittable:
         final = self._names.final(part, compacted)
