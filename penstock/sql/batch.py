@@ -140,12 +140,8 @@ class BatchExecutor:
 
 def register_udfs(spark: SparkSession, text: str) -> None:
     """Registers the built-in Python functions that a text calls."""
-    if "penstock_" not in text:
-        return
-    try:
-        from penstock.sql.functions.udfs import register_required
-    except ImportError:
-        return
+    from penstock.sql.functions import register_required
+
     register_required(spark, text)
 
 

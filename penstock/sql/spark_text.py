@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.common.datatypes import (
+    BigIntType,
     DataType,
     DayTimeIntervalType,
     LocalZonedTimestampType,
@@ -246,7 +247,7 @@ class SparkWriter:
         definition = FUNCTIONS[call.name]
         if definition.spark_aggregate is None:
             raise NotSupportedError(f"aggregate {call.name} in batch", "it has no Spark SQL form")
-        args = [self._arg(a, columns) for a in call.args]
+        args = [self._arg(a, columns) for a in call.args] or [_EVERY_ROW]
         condition = None if call.filter is None else self.rex(call.filter, columns)
         order = ", ".join(self._sort_key(k, columns) for k in call.order) or None
         return definition.spark_aggregate(args, call.type, call.distinct, condition, order)
@@ -265,18 +266,14 @@ class SparkWriter:
 
     def _over_call(self, call: OverCall, columns: Columns) -> str:
         definition = FUNCTIONS[call.name]
-        args = [self._arg(a, columns) for a in call.args]
-        condition = None if call.filter is None else self.rex(call.filter, columns)
-        if definition.kind == "window":
-            text = definition.spark(args, call.type)
-        elif definition.spark_aggregate is not None:
-            text = definition.spark_aggregate(args, call.type, call.distinct, condition, None)
-        else:
+        if definition.spark_over is None:
             raise NotSupportedError(f"{call.name} OVER (…) in batch", "it has no Spark SQL form")
-        window = self._window(call, columns)
-        if "{over}" in text:
-            return text.replace("{over}", f"OVER ({window})")
-        return f"{text} OVER ({window})"
+        args = [self._arg(a, columns) for a in call.args]
+        if definition.kind == "aggregate" and not args:
+            args = [_EVERY_ROW]
+        if call.filter is not None:
+            args[0] = _only_where(self.rex(call.filter, columns), args[0])
+        return definition.spark_over(args, call.type, self._window(call, columns))
 
     def _window(self, call: OverCall, columns: Columns) -> str:
         parts = []
@@ -360,6 +357,16 @@ class SparkWriter:
         left = ", ".join(self.rex(item, columns) for item in rex.left)
         left = f"({left})" if len(rex.left) > 1 else left
         return f"({left} {negation}IN ({text}))"
+
+
+_EVERY_ROW = Arg("*", BigIntType(False))
+"""The argument of COUNT(*)."""
+
+
+def _only_where(condition: str, arg: Arg) -> Arg:
+    """FILTER inside OVER: a value where the condition holds, NULL elsewhere."""
+    value = "1" if arg.sql == "*" else arg.sql
+    return Arg(f"CASE WHEN {condition} THEN {value} END", arg.type.nullable())
 
 
 def literal(value: Any, data_type: DataType) -> str:
