@@ -11,6 +11,7 @@ and is verified by checkpoint storage on every read.
 
 from __future__ import annotations
 
+import itertools
 import struct
 import threading
 from collections.abc import Iterable, Iterator, Mapping
@@ -33,7 +34,7 @@ Changes = dict[str, dict[bytes, bytes | None]]
 """Per table: key to new value, or None for a removed key."""
 
 _BLOCK_RECORDS = 4096
-_BLOCK_BYTES = 1 << 20
+_BLOCK_BYTES = 4 << 20
 _U32 = struct.Struct(">I")
 _local = threading.local()
 
@@ -94,17 +95,22 @@ def encode_tables(
 def _batches(
     records: Iterable[tuple[bytes, bytes | None]],
 ) -> Iterator[tuple[list[bytes], list[bytes | None]]]:
-    keys: list[bytes] = []
-    values: list[bytes | None] = []
-    size = 0
-    for key, value in records:
-        keys.append(key)
-        values.append(value)
-        size += len(key) + (len(value) if value is not None else 0)
-        if len(keys) >= _BLOCK_RECORDS or size >= _BLOCK_BYTES:
-            yield keys, values
-            keys, values, size = [], [], 0
-    if keys:
+    iterator = iter(records)
+    while batch := list(itertools.islice(iterator, _BLOCK_RECORDS)):
+        keys = [record[0] for record in batch]
+        values = [record[1] for record in batch]
+        yield from _halves(keys, values)
+
+
+def _halves(
+    keys: list[bytes], values: list[bytes | None]
+) -> Iterator[tuple[list[bytes], list[bytes | None]]]:
+    """Blocks that are not too large, unless one record alone is."""
+    if len(keys) > 1 and sum(map(len, filter(None, values))) > _BLOCK_BYTES:
+        middle = len(keys) // 2
+        yield from _halves(keys[:middle], values[:middle])
+        yield from _halves(keys[middle:], values[middle:])
+    else:
         yield keys, values
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from penstock.common.errors import InvariantError, StateError
 from penstock.common.key_groups import key_group_for
-from penstock.state.encoding import Full, component, encode_namespace, group_bytes, is_long
+from penstock.state.encoding import MAX_COMPONENT, Full, component, encode_namespace, group_bytes, is_long
 
 
 class _Mark:
@@ -61,16 +61,16 @@ class Entry:
         "slots",
     )
 
-    def __init__(self, key: Any, key_bytes: bytes, group: int, slots: list[Any]) -> None:
+    def __init__(self, key: Any, key_bytes: bytes, group: int, head: bytes, slots: list[Any]) -> None:
         kind = type(key)
         self.key = key
         self.key_type = kind if kind in _FLAT else None
         self.shape = _flat_shape(key) if kind is tuple else None
         self.key_bytes = key_bytes
         self.group = group
-        self.head = group_bytes(group) + component(key_bytes)
-        self.prefix = self.head + b"\x00"
-        self.full: Full | None = (key_bytes, None, None) if is_long(key_bytes) else None
+        self.head = head
+        self.prefix = head + b"\x00"
+        self.full: Full | None = (key_bytes, None, None) if len(key_bytes) > MAX_COMPONENT else None
         self.namespace: Any = None
         self.ns_bytes = b""
         self.namespaces: dict[Any, Entry] | None = None
@@ -120,6 +120,7 @@ class Overlay:
         self._max_parallelism = max_parallelism
         self._first_group = first_group
         self._last_group = last_group
+        self._group_bytes = [group_bytes(group) for group in range(max_parallelism)]
         self._by_bytes: dict[bytes, Entry] = {}
         self.entries: dict[Any, Entry] = {}
         self.blank: list[Any] = []
@@ -204,7 +205,8 @@ class Overlay:
                 f"key {key!r} has key group {group}, this subtask owns {self._first_group}..{self._last_group}",
                 do="check that the key selector gives the same key for the same record every time",
             )
-        entry = self._by_bytes[data] = Entry(key, data, group, self.blank.copy())
+        head = self._group_bytes[group] + component(data)
+        entry = self._by_bytes[data] = Entry(key, data, group, head, self.blank.copy())
         try:
             self.entries.setdefault(key, entry)
         except TypeError:  # unhashable: found by its bytes

@@ -22,8 +22,9 @@ from penstock.common.errors import StateError
 
 R = TypeVar("R")
 
-FIRST_MAP_SIZE = 16 << 30
-"""Only address space: the file is as large as its data. Growing later needs a moment without readers."""
+FIRST_MAP_SIZE = 32 << 20
+_SPARE_BYTES = 64 << 20
+"""So much of the disk must stay free: a full disk would kill the process that writes into the map."""
 
 _MAX_TABLES = 512
 _MAX_READERS = 1024
@@ -43,6 +44,7 @@ class Environment:
             max_dbs=_MAX_TABLES,
             max_readers=_MAX_READERS,
             sync=False,  # a cache: after a crash of the machine it is made anew
+            writemap=True,  # 1,000 random updates of 1 M records: 2.5 ms, without it 4.9 ms
             metasync=False,
             meminit=False,
             readahead=False,
@@ -57,6 +59,7 @@ class Environment:
         Raises whatever `work` raises; nothing is written then.
         """
         while True:
+            self._check_disk()
             known = dict(self._tables)
             try:
                 with self._begin(write=True) as txn:
@@ -119,6 +122,16 @@ class Environment:
                 return self._env.begin(write=write)
             except lmdb.MapResizedError:
                 self._resize(0)
+
+    def _check_disk(self) -> None:
+        disk = os.statvfs(self.path)
+        free = disk.f_bavail * disk.f_frsize
+        if free < _SPARE_BYTES:
+            raise StateError(
+                f"the disk of the local state has only {free >> 20} MB left",
+                where=self.path,
+                do="make room, or set another local state directory",
+            )
 
     def _grow(self) -> None:
         self._resize(self._env.info()["map_size"] * 2)
