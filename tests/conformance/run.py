@@ -34,6 +34,7 @@ def main() -> int:
     from cases import collect
 
     config = _configuration(args)
+    _start_spark()
     os.environ["PENSTOCK_PROPERTIES"] = "\n".join(f"{key}: {value}" for key, value in config.items())
     skips = _skips(args.skips)
     passed, failed, skipped = 0, 0, 0
@@ -56,15 +57,18 @@ def main() -> int:
 
 
 def _run(case: object, config: Mapping[str, str], timeout: float, verbose: bool) -> str | None:
+    barked = threading.Event()
     try:
-        with _watchdog(timeout):
-            return case.run(config, verbose)  # type: ignore[attr-defined]
+        with _watchdog(timeout, barked):
+            problem: str | None = case.run(config, verbose)  # type: ignore[attr-defined]
     except CaseTimeout:
-        return f"no answer after {timeout:g} s"
+        problem = None
+    # A case whose jobs were cancelled may come back with an error of its own before it is interrupted.
+    return f"no answer after {timeout:g} s" if barked.is_set() else problem
 
 
 @contextmanager
-def _watchdog(timeout: float) -> Iterator[None]:
+def _watchdog(timeout: float, barked: threading.Event) -> Iterator[None]:
     """Stops the block after `timeout` seconds: cancels Spark's jobs, raises CaseTimeout in this thread."""
     done = threading.Event()
     main_thread = threading.get_ident()
@@ -72,6 +76,7 @@ def _watchdog(timeout: float) -> Iterator[None]:
     def bark() -> None:
         wait = timeout
         while not done.wait(wait):
+            barked.set()
             _cancel_spark_jobs()
             if not done.is_set():
                 signal.pthread_kill(main_thread, signal.SIGALRM)
@@ -89,6 +94,13 @@ def _watchdog(timeout: float) -> Iterator[None]:
     finally:
         done.set()
         signal.signal(signal.SIGALRM, before or signal.SIG_DFL)
+
+
+def _start_spark() -> None:
+    """The session that all cases share, started outside of any case's time."""
+    from penstock.runtime.spark.session import get_spark
+
+    get_spark().range(1).count()
 
 
 def _cancel_spark_jobs() -> None:

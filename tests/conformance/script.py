@@ -41,10 +41,6 @@ def settings(script: str) -> dict[str, str]:
     }
 
 
-def must_be_refused(script: str) -> bool:
-    return re.search(r"^--\s*@error", script, re.M) is not None
-
-
 def writes(statement: str) -> bool:
     """Whether to wait for the statement's job before the next one runs."""
     return re.match(r"(INSERT|EXECUTE|BEGIN|WITH|UPDATE|DELETE)\b", statement, re.I) is not None
