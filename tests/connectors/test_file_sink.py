@@ -173,6 +173,23 @@ def test_states_of_several_writers_can_be_taken_over_by_one(tmp_path):
     assert sorted(lines(tmp_path)) == ["a", "b", "c"]
 
 
+def test_another_job_that_goes_on_from_the_state_uses_other_names(tmp_path):
+    loop = SinkLoop(text_sink(tmp_path, RollingPolicy.on_checkpoint_rolling_policy()))
+    loop.run_epoch([["a"]])
+    loop.job_id = "another job"
+    loop.run_epoch([["b"]])
+    first, second = {f.name.split("-")[1] for f in files(tmp_path)}
+    assert first != second and sorted(lines(tmp_path)) == ["a", "b"]
+
+
+def test_an_unfinished_part_that_is_gone_is_named(tmp_path):
+    loop = SinkLoop(text_sink(tmp_path))
+    loop.run_epoch([["a"]])
+    files(tmp_path, hidden=True)[0].unlink()
+    with pytest.raises(CheckpointError, match="unfinished part file .* is gone"):
+        loop.run_epoch([["b"]], end_of_input=True)
+
+
 def test_compaction_merges_the_parts_of_several_epochs(tmp_path):
     strategy = FileCompactStrategy.builder().enable_compaction_on_checkpoint(3).build()
     compactor = FileCompactor.concat_file_compactor(b"--\n")

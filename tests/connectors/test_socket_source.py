@@ -7,6 +7,7 @@ from epochs import SourceLoop
 
 from penstock.common.errors import ExternalSystemError, ValidationError
 from penstock.connectors.socket import SocketSource
+from penstock.connectors.socket import source as socket_source
 
 
 class Server:
@@ -64,6 +65,23 @@ def test_an_epoch_that_is_run_again_sees_the_same_lines():
     server.hang_up()
     run_until(loop, lambda: loop.ended)
     assert loop.values == ["a", "b", "c"]
+
+
+def test_a_server_that_comes_back_is_read_on(monkeypatch):
+    monkeypatch.setattr(socket_source, "_RETRY_SECONDS", 0.01)
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve():
+        for text in (b"first\n", b"second\n"):
+            connection, _ = listener.accept()
+            connection.sendall(text)
+            connection.close()
+        listener.close()
+
+    threading.Thread(target=serve, daemon=True).start()
+    loop = SourceLoop(SocketSource("127.0.0.1", listener.getsockname()[1], max_retry=2))
+    run_until(loop, lambda: loop.ended)
+    assert loop.values == ["first", "second"]
 
 
 def test_committed_lines_are_forgotten():

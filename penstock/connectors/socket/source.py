@@ -43,7 +43,8 @@ class SocketSource(Source):
     Args:
         hostname, port: The server to connect to.
         delimiter: What ends a record. A carriage return before a line feed is dropped, as in Flink.
-        max_retry: How often to connect again when there is no connection; 0: never, negative: for ever.
+        max_retry: How often to connect again when there is no connection, or when the server has closed it;
+            0: never, negative: for ever. The source ends when the server closes the last connection.
     """
 
     def __init__(self, hostname: str, port: int, delimiter: str = "\n", max_retry: int = 0) -> None:
@@ -114,18 +115,20 @@ class _Connection:
                 self._socket.close()
 
     def _run(self) -> None:
-        retries = 0
+        most, attempts = self._source.max_retry, 0
         while not self._stopping:
+            attempts += 1
             try:
                 self._receive()
-                break
+                again = most < 0 or attempts < most
             except OSError as error:
-                if self._source.max_retry >= 0 and retries >= self._source.max_retry:
+                again = most < 0 or attempts <= most
+                if not again:
                     self._fail(error)
-                    break
-                retries += 1
-                with self._changed:
-                    self._changed.wait(_RETRY_SECONDS)
+            if not again:
+                break
+            with self._changed:
+                self._changed.wait(_RETRY_SECONDS)
         self.ended = True
 
     def _fail(self, error: OSError) -> None:
