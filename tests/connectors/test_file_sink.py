@@ -186,7 +186,7 @@ def test_an_unfinished_part_that_is_gone_is_named(tmp_path):
     loop = SinkLoop(text_sink(tmp_path))
     loop.run_epoch([["a"]])
     files(tmp_path, hidden=True)[0].unlink()
-    with pytest.raises(CheckpointError, match="unfinished part file .* is gone"):
+    with pytest.raises(CheckpointError, match=r"unfinished part file .* is gone"):
         loop.run_epoch([["b"]], end_of_input=True)
 
 

@@ -80,6 +80,7 @@ def test_a_server_that_comes_back_is_read_on(monkeypatch):
 
     threading.Thread(target=serve, daemon=True).start()
     loop = SourceLoop(SocketSource("127.0.0.1", listener.getsockname()[1], max_retry=2))
+    loop.run_epoch()
     run_until(loop, lambda: loop.ended)
     assert loop.values == ["first", "second"]
 
