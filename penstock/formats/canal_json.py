@@ -39,8 +39,7 @@ def old_row(
 
 class CanalJsonDecoder:
     def __init__(self, row_type: RowType, options: Mapping[str, Any]) -> None:
-        # Absent fields of `old` are normal, so missing fields are never an error here.
-        self._reader = json_format.RowReader(row_type, {**options, "fail-on-missing-field": False})
+        self._reader = json_format.RowReader(row_type, {**options, "decode.json-parser.enabled": False})
         self._names = row_type.field_names()
         self._lenient = bool(options["ignore-parse-errors"])
         self._includes = [

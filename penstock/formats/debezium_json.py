@@ -30,7 +30,7 @@ NAME = "debezium-json"
 
 class DebeziumJsonDecoder:
     def __init__(self, row_type: RowType, options: Mapping[str, Any]) -> None:
-        self._read = json_format.RowReader(row_type, options).read
+        self._read = json_format.RowReader(row_type, {**options, "decode.json-parser.enabled": False}).read
         self._lenient = bool(options["ignore-parse-errors"])
         self._wrapped = bool(options["schema-include"])
 

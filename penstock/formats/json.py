@@ -5,7 +5,8 @@ order, absent ones are NULL and unknown ones are skipped. Conversions are Jackso
 4.7 into INT gives 4, any scalar or even an object can be read as STRING. With ignore-parse-errors a field
 that does not fit is NULL and the row stays; a record that is no JSON at all vanishes.
 
-`RowReader` and `RowWriter` convert between parsed JSON and rows; the CDC formats use them too.
+Flink has two JSON readers, which differ in how a number reads as STRING; `decode.json-parser.enabled = false`
+and the CDC formats use the older one. `RowReader` and `RowWriter` convert between parsed JSON and rows; the CDC formats use them too.
 """
 
 from __future__ import annotations
@@ -84,14 +85,14 @@ def parse_json(record: bytes | str) -> Any:
     return _DECODER.raw_decode(text, start)[0]
 
 
-def compact(value: Any) -> str:
-    """Parsed JSON as the shortest text, numbers as they were written."""
+def compact(value: Any, number: Callable[[JsonNumber], str] = str) -> str:
+    """Parsed JSON as the shortest text; numbers as they were written, unless `number` says otherwise."""
     if isinstance(value, JsonNumber):
-        return str(value)
+        return number(value)
     if isinstance(value, dict):
-        return "{" + ",".join(f"{_quoted(k)}:{compact(item)}" for k, item in value.items()) + "}"
+        return "{" + ",".join(f"{_quoted(k)}:{compact(item, number)}" for k, item in value.items()) + "}"
     if isinstance(value, list):
-        return "[" + ",".join(map(compact, value)) + "]"
+        return "[" + ",".join(compact(item, number) for item in value) + "]"
     return _quoted(value) if isinstance(value, str) else json.dumps(value)
 
 
@@ -111,6 +112,7 @@ class RowReader:
         self._lenient = bool(options.get("ignore-parse-errors"))
         self._strict_fields = bool(options.get("fail-on-missing-field"))
         self._iso = options.get("timestamp-format.standard") == "ISO-8601"
+        self._string = _string if options.get("decode.json-parser.enabled", True) else _tree_string
         self.read = self._row(row_type)
 
     def _row(self, row_type: RowType) -> Convert:
@@ -149,6 +151,8 @@ class RowReader:
         return read_or_null
 
     def _reader(self, data_type: DataType) -> Convert:
+        if isinstance(data_type, (CharType, VarCharType)):
+            return self._string
         simple = _READERS.get(type(data_type))
         if simple is not None:
             return simple
@@ -231,10 +235,13 @@ def _string(value: Any) -> str:
     return value if type(value) is str else compact(value)
 
 
+def _tree_string(value: Any) -> str:
+    """As Jackson's tree of nodes prints it, where numbers have become doubles: 2.50 is '2.5'."""
+    return value if type(value) is str else compact(value, lambda text: v.format_double(float(text)))
+
+
 _READERS: dict[type[DataType], Convert] = {
     NullType: lambda value: None,
-    CharType: _string,
-    VarCharType: _string,
     BooleanType: _boolean,
     TinyIntType: _integer(8),
     SmallIntType: _integer(16),
@@ -393,7 +400,7 @@ def check_type(data_type: DataType) -> None:
         for part in data_type.field_types():
             check_type(part)
     elif type(data_type) not in _READERS and not isinstance(
-        data_type, (DecimalType, TimeType, TimestampType, LocalZonedTimestampType)
+        data_type, (CharType, VarCharType, DecimalType, TimeType, TimestampType, LocalZonedTimestampType)
     ):
         raise _unsupported(data_type)
 

@@ -25,7 +25,7 @@ NAME = "maxwell-json"
 
 class MaxwellJsonDecoder:
     def __init__(self, row_type: RowType, options: Mapping[str, Any]) -> None:
-        self._reader = json_format.RowReader(row_type, {**options, "fail-on-missing-field": False})
+        self._reader = json_format.RowReader(row_type, {**options, "decode.json-parser.enabled": False})
         self._names = row_type.field_names()
         self._lenient = bool(options["ignore-parse-errors"])
 

@@ -116,3 +116,18 @@ def test_both_halves_of_an_update_are_written_as_delete_and_insert(
     encoder = file_format.encoder(ROW_TYPE, file_format.read_options({}))
     written = [encoder.encode(kind, (1, "a")).decode() for kind in range(4)]
     assert written == [added, removed, added, removed]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("12.50", "12.5"),
+        ("1e5", "100000.0"),
+        ("0.0001", "1.0E-4"),
+        ("1.0", "1.0"),
+        ('{"x": 1.50}', '{"x":1.5}'),
+    ],
+)
+def test_numbers_read_as_text_have_become_doubles(value: str, text: str) -> None:
+    record = f'{{"before":null,"after":{{"id":1,"v":{value}}},"op":"c"}}'
+    assert decode("debezium-json", record) == [(0, (1, text))]
