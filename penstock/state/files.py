@@ -11,6 +11,7 @@ and is verified by checkpoint storage on every read.
 
 from __future__ import annotations
 
+import heapq
 import itertools
 import struct
 import threading
@@ -32,6 +33,9 @@ META_TABLE = "m"
 
 Changes = dict[str, dict[bytes, bytes | None]]
 """Per table: key to new value, or None for a removed key."""
+
+Record = tuple[str, bytes, bytes]
+"""Table, key and value."""
 
 _BLOCK_RECORDS = 4096
 _BLOCK_BYTES = 4 << 20
@@ -140,6 +144,25 @@ def read_records(
     for table, keys, values in read_blocks(data, first_group, last_group, where):
         for key, value in zip(keys, values, strict=True):
             yield table, key, value
+
+
+def merged_records(files: list[tuple[str, bytes]], first_group: int, last_group: int) -> Iterator[Record]:
+    """What a chain of files (name and bytes, oldest first) amounts to: sorted, the newest change of each key.
+
+    The files are sorted, so this is a merge: it needs one block of each in memory.
+    """
+
+    def newest_first(age: int, name: str, data: bytes) -> Iterator[tuple[str, bytes, int, bytes | None]]:
+        for table, key, value in read_records(data, first_group, last_group, name):
+            yield table, key, -age, value
+
+    streams = [newest_first(age, name, data) for age, (name, data) in enumerate(files)]
+    before = None
+    for table, key, _, value in heapq.merge(*streams, key=lambda record: record[:3]):
+        if (table, key) != before:
+            before = (table, key)
+            if value is not None:
+                yield table, key, value
 
 
 def _read_footer(data: bytes, where: str) -> _Footer:

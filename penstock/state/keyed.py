@@ -198,20 +198,13 @@ class StoredKeyedBackend(KeyedStateBackend):
     def end_epoch(self, epoch: EpochId) -> FileRef | None:
         if not self._running:
             raise InvariantError(f"end of epoch {epoch} without its beginning")
-        self._running = False  # if anything fails below, the next epoch starts from the store
-        for state in self._states.values():
-            clean_incrementally(state, self._store)
-        touched = {entry for state in self._states.values() for entry in state.dirty}
-        changes = self._collect()
-        ref = None
-        if changes:
-            data = encode_changes("delta", epoch, changes)
-            ref = self._files.write_file(self._file_name(epoch, "delta"), data)
-        self._remember(epoch, ref, changes)
+        try:
+            ref = self._write_changes(epoch)
+        except BaseException:
+            self.abort_epoch()
+            raise
+        self._running = False
         self._store.release()
-        if len(self._overlay) > self._cached_entries:
-            self._overlay.keep_only(touched if len(touched) <= self._cached_entries // 2 else set())
-            self._entries = self._overlay.entries
         return ref
 
     def abort_epoch(self) -> None:
@@ -225,6 +218,21 @@ class StoredKeyedBackend(KeyedStateBackend):
         self._last = None
         self._running = False
         self._store.close()
+
+    def _write_changes(self, epoch: EpochId) -> FileRef | None:
+        for state in self._states.values():
+            clean_incrementally(state, self._store)
+        touched = {entry for state in self._states.values() for entry in state.dirty}
+        changes = self._collect()
+        ref = None
+        if changes:
+            data = encode_changes("delta", epoch, changes)
+            ref = self._files.write_file(self._file_name(epoch, "delta"), data)
+        self._remember(epoch, ref, changes)
+        if len(self._overlay) > self._cached_entries:
+            self._overlay.keep_only(touched if len(touched) <= self._cached_entries // 2 else set())
+            self._entries = self._overlay.entries
+        return ref
 
     def _collect(self) -> Changes:
         changes: Changes = {}

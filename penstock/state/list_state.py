@@ -65,7 +65,15 @@ class KeyedListState(SlotState, ListState[Any]):
         entry = self._cursor.entry or self._cursor.resolve()
         if type(value) is not self._plain and self._normalize is not None:
             value = self._normalize(value)
-        self._append(entry, [value])
+        if self._ttl is not None:
+            value = (value, self._ttl.now)
+        slot = entry.slots[self._index]
+        if slot is UNLOADED:
+            slot = entry.slots[self._index] = _Slot()
+        slot.tail.append(value)
+        if slot.items is not None:
+            slot.items.append(value)
+        self.dirty[entry] = None
 
     def add_all(self, values: list[Any]) -> None:
         if values:
@@ -189,12 +197,16 @@ class KeyedListState(SlotState, ListState[Any]):
         _, _, payload = unpack_value(raw)
         times: tuple[int, ...] | None = None
         if has_times:
-            count = _U32.unpack_from(payload)[0]
-            times = struct.unpack_from(f">{count}q", payload, 4)
-            payload = payload[4 + 8 * count :]
+            times, payload = split_times(payload)
         values = self._codec.decode_batch(payload)
         if self._ttl is None:
             return values
         if times is None:
             return self._wrap(values)
         return list(zip(values, times, strict=True))
+
+
+def split_times(payload: bytes) -> tuple[tuple[int, ...], bytes]:
+    """The last access of each element of a chunk with a time to live, and the elements."""
+    count = _U32.unpack_from(payload)[0]
+    return struct.unpack_from(f">{count}q", payload, 4), payload[4 + 8 * count :]

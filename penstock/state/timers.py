@@ -19,6 +19,7 @@ from penstock.state.encoding import (
     component,
     decode_namespace,
     group_bytes,
+    group_of,
     ordered_time,
     pack_value,
     read_time,
@@ -154,8 +155,9 @@ class StoredTimerQueue(TimerQueue):
     def _refresh(self) -> None:
         """Finds the earliest committed time of each key group, or of those where it was deleted."""
         if self._committed is None:
-            self._committed = {}
-            self._stale = set(self._groups) if self.table in self._store.tables() else set()
+            self._committed = self._first_times()
+            # Deletions of this epoch may have taken what is first in a group.
+            self._stale = set(self._committed) if self._tombstones else set()
         for group in self._stale:
             known = self._committed.pop(group, None)
             for key, _ in self._store.scan(self.table, group_bytes(group), self._from(group, known)):
@@ -164,6 +166,19 @@ class StoredTimerQueue(TimerQueue):
                     break
         self._stale.clear()
         self._committed_min = min(self._committed.values(), default=None)
+
+    def _first_times(self) -> dict[int, int]:
+        """The first time of each key group in the store: one seek per group that has timers."""
+        first: dict[int, int] = {}
+        group = self._groups.start
+        while group < self._groups.stop:
+            found = next(iter(self._store.scan(self.table, b"", group_bytes(group))), None)
+            if found is None:
+                break
+            group = group_of(found[0])
+            first[group] = read_time(found[0], 2)
+            group += 1
+        return first
 
     @staticmethod
     def _from(group: int, time_ms: int | None) -> bytes | None:

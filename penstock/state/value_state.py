@@ -151,8 +151,16 @@ class KeyedReducingState(OneValue, ReducingState[Any]):
 
     def add(self, value: Any) -> None:
         entry = self._cursor.entry or self._cursor.resolve()
-        before = self.read(entry)
-        self.write(entry, value if before is None else self._reduce(before, value))
+        before = entry.slots[self._index]
+        if before is UNLOADED or self._ttl is not None:
+            before = self.read(entry)
+        if before is not None:
+            value = self._reduce(before, value)
+        if self._ttl is not None or (type(value) is not self._plain and self._normalize is not None):
+            self.write(entry, value)
+        else:
+            entry.slots[self._index] = value
+            self.dirty[entry] = None
 
     def merge_entries(self, target: Entry, sources: Iterable[Entry]) -> None:
         merged = self.read(target)
@@ -182,7 +190,9 @@ class KeyedAggregatingState(OneValue, AggregatingState[Any, Any]):
 
     def add(self, value: Any) -> None:
         entry = self._cursor.entry or self._cursor.resolve()
-        accumulator = self.read(entry)
+        accumulator = entry.slots[self._index]
+        if accumulator is UNLOADED or self._ttl is not None:
+            accumulator = self.read(entry)
         if accumulator is None:
             accumulator = self._function.create_accumulator()
         self.write(entry, self._function.add(value, accumulator))

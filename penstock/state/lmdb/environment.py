@@ -71,6 +71,13 @@ class Environment:
                 self._tables = known
                 raise
 
+    def reserve(self, size: int) -> None:
+        """Makes the map so large that `size` more bytes fit, to save retries; does nothing under a reader."""
+        info, page = self._env.info(), self._env.stat()["psize"]
+        needed = (info["last_pgno"] + 1) * page + size
+        if needed > info["map_size"] and not self._readers:
+            self._resize(max(needed, 2 * info["map_size"]))
+
     def read(self) -> Any:
         """A read transaction: sees what is committed now, until `end_read`. Every table in it is open.
 

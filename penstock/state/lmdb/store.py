@@ -13,16 +13,21 @@ So the worst that a zombie can do is cost a rebuild.
 
 from __future__ import annotations
 
+import logging
 import os
 import uuid
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from penstock.common.errors import InvariantError
+from penstock.common.errors import InvariantError, StateError
 from penstock.state.chain import digests_of, steps_applied
 from penstock.state.lmdb.environment import Environment, boot_id, close_environment, open_environment
 from penstock.state.lmdb.stamp import STAMP_KEY, STAMP_TABLE, Stamp
 from penstock.state.store import Store, Target
+
+_log = logging.getLogger(__name__)
+_EXPANSION = 12
+"""Bytes in LMDB per byte of a compressed file, generously: room in the map costs nothing."""
 
 
 class LmdbStore(Store):
@@ -41,20 +46,28 @@ class LmdbStore(Store):
 
     def advance(self, target: Target, aliases: Mapping[str, str]) -> None:
         self.release()
+        self._drop_private()
         if self._shared is None:
             self._shared = open_environment(self._path)
-        self._drop_private()
-        self._env = self._shared
-        stamp, wanted = self._stamp_now(self._shared), digests_of(target.steps)[-1]
-        if stamp.digest != wanted:
-            if stamp.was_at(wanted):
-                name = f"{self._path}-behind-{os.getpid()}-{uuid.uuid4().hex[:8]}"
-                self._env = self._private = open_environment(name)
-            self._apply(self._env, target, aliases)
-        self._txn = self._env.read()
-        if self._read_stamp(self._env, self._txn).digest != wanted:
-            # Another process moved the copy on between our write and our read.
-            self.advance(target, aliases)
+        wanted = digests_of(target.steps)[-1]
+        stamp = self._stamp_now(self._shared)
+        if stamp.digest != wanted and not stamp.was_at(wanted):
+            self._apply(self._shared, target, aliases)
+        if not self._begin_read(self._shared, wanted):
+            # The copy is ahead of us, or another process moved it on just now.
+            name = f"{self._path}-behind-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+            self._private = open_environment(name)
+            self._apply(self._private, target, aliases)
+            self._begin_read(self._private, wanted)
+
+    def _begin_read(self, env: Environment, wanted: str) -> bool:
+        """Starts reading if the environment holds what is wanted."""
+        txn = env.read()
+        if self._read_stamp(env, txn).digest != wanted:
+            env.end_read(txn)
+            return False
+        self._env, self._txn = env, txn
+        return True
 
     def add_alias(self, snapshot_id: str) -> None:
         env, expected = self._environment(), self._read_stamp(self._environment(), self._reader()).digest
@@ -64,7 +77,11 @@ class LmdbStore(Store):
             if stamp.digest == expected:
                 self._write_stamp(env, txn, stamp.with_alias(snapshot_id))
 
-        env.write(work)
+        try:
+            env.write(work)
+        except StateError as error:
+            # We are reading, so the map cannot grow now. Without the alias the copy is rebuilt one day.
+            _log.info("a snapshot is not remembered locally: %s", error)
 
     def release(self) -> None:
         if self._txn is not None:
@@ -139,6 +156,7 @@ class LmdbStore(Store):
             digest = digests_of(target.steps)[-1]
             self._write_stamp(env, txn, stamp.advanced(target.epoch, digest))
 
+        env.reserve(_EXPANSION * sum(step.file.size_bytes for step in target.steps))
         env.write(work)
 
     def _empty(self, env: Environment, txn: Any) -> None:

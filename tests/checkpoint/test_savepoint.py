@@ -1,0 +1,191 @@
+"""Savepoints: readable, complete in themselves, and exact when restored."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import duckdb
+import pytest
+
+from penstock.checkpoint.handles import OperatorSubtaskState
+from penstock.checkpoint.metadata import CheckpointMetadata, OperatorCheckpoint, SourceCheckpoint
+from penstock.checkpoint.resolve import OperatorDescription, resolve_restore
+from penstock.checkpoint.savepoint import is_savepoint, read_savepoint, savepoint_rows, write_savepoint
+from penstock.checkpoint.storage import CheckpointStorage
+from penstock.common.codecs import compile_codec
+from penstock.common.errors import CheckpointError
+from penstock.common.key_groups import key_group_for
+from penstock.common.time import Time
+from penstock.common.typeinfo import Types
+from penstock.state.descriptors import (
+    ListStateDescriptor,
+    MapStateDescriptor,
+    StateTtlConfig,
+    ValueStateDescriptor,
+)
+from tests.state.conftest import MAX_PARALLELISM, Subtask
+
+COUNT = ValueStateDescriptor("count", Types.LONG())
+NAMES = ListStateDescriptor("names", Types.STRING())
+STOCK = MapStateDescriptor("stock", Types.STRING(), Types.ROW_NAMED(["n"], [Types.LONG()]))
+SEEN = ListStateDescriptor("seen", Types.LONG())
+SEEN.enable_time_to_live(StateTtlConfig.new_builder(Time.hours(1)).build())
+ANY = ValueStateDescriptor("any", Types.PICKLED_BYTE_ARRAY())
+KEYS = ["a", "b", "long " * 50, ("t", 1), 7]
+
+
+def fill(backend, keys, rounds):
+    states = [backend.get_partitioned_state(d) for d in (COUNT, NAMES, STOCK, SEEN, ANY)]
+    count, names, stock, seen, anything = states
+    for key in keys:
+        backend.set_current_key(key)
+        count.update((count.value() or 0) + rounds)
+        names.add(f"name {rounds}")
+        stock.put("pen" * (1 + 60 * (rounds % 2)), {"n": rounds})
+        seen.add(rounds)
+        anything.update({"set": (1, 2)})
+        backend.event_timers.register(rounds * 10, ("window", rounds))
+        backend.processing_timers.register(-rounds)
+
+
+def show(backend):
+    count, names, stock, seen, anything = (
+        backend.get_partitioned_state(d) for d in (COUNT, NAMES, STOCK, SEEN, ANY)
+    )
+    found = {}
+    for key in list(backend.keys(COUNT)):
+        backend.set_current_key(key)
+        found[key] = (count.value(), names.get(), stock.items(), seen.get(), anything.value())
+    timers = [(t.time_ms, t.key, t.namespace) for t in backend.event_timers.pop_due(1000)]
+    return found, sorted(timers, key=repr), len(backend.processing_timers.pop_due(1000))
+
+
+def description(path):
+    with open(f"{path}/savepoint.json") as file:
+        return json.load(file)
+
+
+def owned(keys, groups):
+    codec = compile_codec(None)
+    return [k for k in keys if key_group_for(codec.encode_key(k), MAX_PARALLELISM) in groups]
+
+
+@pytest.fixture
+def job(tmp_path):
+    """A job at parallelism 2 after three epochs: its storage, its checkpoint and what it holds."""
+    storage = CheckpointStorage(str(tmp_path / "chk"), "1a2b3c4d")
+    subtasks, shown = [], ({}, [], 0)
+    for index in range(2):
+        task = Subtask("memory", str(tmp_path), storage, index, 2)
+        for epoch in (1, 2, 3):
+            backend = task.begin(1000, take_snapshot=epoch == 3)
+            fill(backend, owned(KEYS, task.groups), epoch)
+            task.commit()
+        found, timers, others = show(task.begin(1000))
+        shown = ({**shown[0], **found}, sorted(shown[1] + timers, key=repr), shown[2] + others)
+        blob = storage.write_file(f"shared/op-{index}", b"operator %d" % index)
+        subtasks.append(OperatorSubtaskState(task.committed[0], blob, b"function", b"runtime"))
+        task.backend.close()
+    operator = OperatorCheckpoint("my/operator", "Count", 2, MAX_PARALLELISM, tuple(subtasks))
+    source = SourceCheckpoint("source", {"seen": 2}, {"s0": ("file.txt", 17, False, 0)})
+    metadata = CheckpointMetadata(3, "1a2b3c4d", "count", 99, {"my/operator": operator}, {"source": source})
+    storage.write_metadata(metadata)
+    return storage, metadata, shown
+
+
+def restored(metadata, storage, parallelism, folder):
+    described = OperatorDescription("my/operator", "Count", parallelism, MAX_PARALLELISM, keyed=True)
+    operators = [described, OperatorDescription("source", "Source", 1, MAX_PARALLELISM)]
+    plan = resolve_restore(metadata, operators)
+    shown = ({}, [], 0)
+    for index, restore in enumerate(plan.operators["my/operator"]):
+        task = Subtask("lmdb", str(folder / str(parallelism)), storage, index, parallelism)
+        task.committed, task.epoch = restore.keyed, metadata.epoch
+        found, timers, others = show(task.begin(1000))
+        shown = ({**shown[0], **found}, sorted(shown[1] + timers, key=repr), shown[2] + others)
+        task.backend.close()
+    return shown
+
+
+@pytest.mark.parametrize("parallelism", [1, 2, 3])
+def test_a_savepoint_restores_exactly_at_any_parallelism(job, tmp_path, parallelism):
+    storage, metadata, shown = job
+    path = write_savepoint(str(tmp_path / "savepoints"), metadata, storage)
+    storage.delete_job()
+    moved = str(tmp_path / "moved")
+    shutil.move(path, moved)
+    fresh = CheckpointStorage(str(tmp_path / "chk"), "next-job")
+    again = read_savepoint(moved, fresh)
+    assert restored(again, fresh, parallelism, tmp_path) == shown
+    assert len(shown[0]) == len(KEYS)
+    kept = again.operators["my/operator"].subtasks
+    assert [(s.operator_state, s.function_state) for s in kept] == [
+        (b"operator 0", b"function"),
+        (b"operator 1", b"function"),
+    ]
+    assert again.sources == metadata.sources and again.epoch == 3
+
+
+def test_a_savepoint_is_readable_without_penstock(job, tmp_path):
+    storage, metadata, _ = job
+    path = write_savepoint(str(tmp_path / "savepoints"), metadata, storage)
+    described = description(path)
+    assert described["sources"]["source"]["splits"]["s0"]["position"] == "17"
+    folder = described["operators"]["my/operator"]["folder"]
+    query = f"select key, value from '{path}/{folder}/*.parquet' where state = 'count' order by key_group"
+    rows = dict(duckdb.sql(query).fetchall())
+    assert rows['"a"'] == "6" and rows["7"] == "6" and rows['["t", 1]'] == "6"
+    rows = savepoint_rows(path, "my/operator").to_pylist()
+    of = {(r["state"], r["key"], r["map_key"], r["position"]): r for r in rows if r["kind"] != "timer"}
+    assert of["stock", '"a"', '"pen"', None]["value"] == '{"n": 2}'
+    assert of["names", '"a"', None, 0]["value"] == '["name 1"]'
+    assert of["seen", '"a"', None, 0]["value"] == "[1]"
+    assert of["seen", '"a"', None, 0]["accessed_ms"] == 1000
+    timers = [r for r in rows if r["kind"] == "timer" and r["state"] == "event" and r["key"] == '"a"']
+    assert [(r["position"], r["namespace"]) for r in timers] == [
+        (10, '["window", 1]'),
+        (20, '["window", 2]'),
+        (30, '["window", 3]'),
+    ]
+
+
+def test_rows_that_another_tool_rewrote_are_restored(job, tmp_path):
+    storage, metadata, shown = job
+    path = write_savepoint(str(tmp_path / "savepoints"), metadata, storage)
+    folder = description(path)["operators"]["my/operator"]["folder"]
+    new_value = compile_codec(Types.LONG()).encode(100)
+    table = f"{path}/{folder}"
+    duckdb.sql(
+        f"copy (select * replace (case when state = 'count' then unhex('{new_value.hex()}') "
+        f"else value_bytes end as value_bytes) from '{table}/*.parquet' order by random()) "
+        f"to '{tmp_path}/part-all.parquet' (format parquet)"
+    )
+    shutil.rmtree(table)
+    shutil.copytree(tmp_path, table, ignore=lambda d, names: [n for n in names if n != "part-all.parquet"])
+    fresh = CheckpointStorage(str(tmp_path / "chk"), "next-job")
+    found = restored(read_savepoint(path, fresh), fresh, 2, tmp_path)
+    assert {key: value[0] for key, value in found[0].items()} == dict.fromkeys(shown[0], 100)
+    assert found[1:] == shown[1:]
+
+
+def test_what_is_not_a_savepoint_is_refused(job, tmp_path):
+    storage, metadata, _ = job
+    assert not is_savepoint(storage.checkpoint_path(3))
+    with pytest.raises(CheckpointError, match="no savepoint here"):
+        read_savepoint(storage.checkpoint_path(3), storage)
+    path = write_savepoint(str(tmp_path / "savepoints"), metadata, storage)
+    assert is_savepoint(path) and is_savepoint(path + "/_metadata")
+    assert path.rpartition("/")[2].startswith("savepoint-1a2b3c-")
+
+
+def test_a_damaged_part_is_named(job, tmp_path):
+    storage, metadata, _ = job
+    path = write_savepoint(str(tmp_path / "savepoints"), metadata, storage)
+    folder = description(path)["operators"]["my/operator"]["folder"]
+    part = f"{path}/{folder}/part-0.parquet"
+    with open(part, "r+b") as file:
+        file.truncate(100)
+    with pytest.raises(CheckpointError, match="damaged") as caught:
+        read_savepoint(path, storage)
+    assert part in str(caught.value)
