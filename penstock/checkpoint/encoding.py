@@ -147,6 +147,8 @@ def _subtask_json(sub: OperatorSubtaskState, parts: _Parts) -> Json:
         value = getattr(sub, name)
         if value is not None:
             out[name] = _file_json(value) if isinstance(value, FileRef) else parts.add(value)
+    if sub.ended:
+        out["ended"] = True
     return out
 
 
@@ -193,6 +195,7 @@ def _subtask(data: Json, parts: list[bytes]) -> OperatorSubtaskState:
         _bytes_or_file(data.get("operator_state"), parts),
         _bytes_or_file(data.get("function_state"), parts),
         _bytes_or_file(data.get("runtime_state"), parts),
+        data.get("ended", False),
     )
 
 

@@ -29,7 +29,7 @@ from penstock.checkpoint.filesystem import FileSystem, filesystem_for
 from penstock.checkpoint.handles import FileRef, KeyedStateHandle, OperatorSubtaskState
 from penstock.checkpoint.metadata import CheckpointMetadata, OperatorCheckpoint, SourceCheckpoint
 from penstock.checkpoint.savepoint_rows import ROW_SCHEMA, RowMaker, SavepointRow, record_of
-from penstock.checkpoint.storage import METADATA_FILE, CheckpointStorage
+from penstock.checkpoint.storage import METADATA_FILE, SAVEPOINT_PROPERTY, CheckpointStorage
 from penstock.common.errors import CheckpointError
 from penstock.state.files import META_TABLE, Changes, encode_changes, merged_records
 from penstock.state.schema import KEY_RECORD, StateSchema
@@ -58,7 +58,8 @@ def write_savepoint(directory: str, metadata: CheckpointMetadata, storage: Check
         )
     described = _describe(metadata, schemas)
     files.write(f"{root}/{SAVEPOINT_FILE}", json.dumps(described, indent=2, ensure_ascii=False).encode())
-    alone = dataclasses.replace(metadata, operators=operators)
+    properties = {**metadata.properties, SAVEPOINT_PROPERTY: True}
+    alone = dataclasses.replace(metadata, operators=operators, properties=properties)
     files.write(f"{root}/{METADATA_FILE}", encode_metadata(alone))
     return root
 
@@ -86,7 +87,8 @@ def read_savepoint(path: str, storage: CheckpointStorage) -> CheckpointMetadata:
         schemas = _decode_schemas(described["operators"].get(uid, {}).get("states", []))
         handles = _read_operator(files, root, uid, metadata, schemas, storage)
         operators[uid] = _with_handles(operator, handles)
-    return dataclasses.replace(metadata, operators=operators)
+    properties = {name: value for name, value in metadata.properties.items() if name != SAVEPOINT_PROPERTY}
+    return dataclasses.replace(metadata, operators=operators, properties=properties)
 
 
 def savepoint_rows(path: str, uid: str) -> pa.Table:
@@ -144,8 +146,12 @@ def _inline(subtask: OperatorSubtaskState, storage: CheckpointStorage) -> Operat
     def load(value: bytes | FileRef | None) -> bytes | None:
         return storage.read_file(value) if isinstance(value, FileRef) else value
 
-    return OperatorSubtaskState(
-        None, load(subtask.operator_state), load(subtask.function_state), load(subtask.runtime_state)
+    return dataclasses.replace(
+        subtask,
+        keyed=None,
+        operator_state=load(subtask.operator_state),
+        function_state=load(subtask.function_state),
+        runtime_state=load(subtask.runtime_state),
     )
 
 

@@ -21,6 +21,8 @@ from penstock.common.errors import CheckpointError
 from penstock.common.ids import EpochId
 
 METADATA_FILE = "_metadata"
+SAVEPOINT_PROPERTY = "penstock.savepoint"
+"""Set in the metadata of a savepoint, whose keyed state is not in state files."""
 _CHECKPOINT = re.compile(r"chk-(\d+)$")
 _log = logging.getLogger(__name__)
 
@@ -71,8 +73,13 @@ class CheckpointStorage:
         return path
 
     def read_metadata(self, path: str) -> CheckpointMetadata:
-        """The metadata of a checkpoint, given its folder or the file itself."""
-        return read_metadata(path)
+        """The metadata of a checkpoint or savepoint to start from, given its folder or the file itself.
+
+        The keyed state of a savepoint becomes files of this job.
+        """
+        from penstock.checkpoint.savepoint import is_savepoint, read_savepoint
+
+        return read_savepoint(path, self) if is_savepoint(path) else read_metadata(path)
 
     def list_checkpoints(self) -> list[EpochId]:
         """Numbers of the checkpoints there are, complete or not, oldest first."""
@@ -165,11 +172,18 @@ def read_metadata(path: str) -> CheckpointMetadata:
     file = path if path.rstrip("/").endswith(METADATA_FILE) else f"{path.rstrip('/')}/{METADATA_FILE}"
     files, absolute = filesystem_for(file)
     try:
-        return decode_metadata(files.read(absolute), absolute)
+        metadata = decode_metadata(files.read(absolute), absolute)
     except FileNotFoundError as error:
         raise CheckpointError(
             "no checkpoint here", where=absolute, do="give the folder that contains _metadata"
         ) from error
+    if SAVEPOINT_PROPERTY in metadata.properties:
+        raise CheckpointError(
+            "this is a savepoint, its keyed state has to be brought into a job's storage first",
+            where=absolute,
+            do="use CheckpointStorage.read_metadata or read_savepoint",
+        )
+    return metadata
 
 
 def verify(ref: FileRef, data: bytes) -> None:

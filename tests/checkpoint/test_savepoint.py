@@ -12,7 +12,7 @@ from penstock.checkpoint.handles import OperatorSubtaskState
 from penstock.checkpoint.metadata import CheckpointMetadata, OperatorCheckpoint, SourceCheckpoint
 from penstock.checkpoint.resolve import OperatorDescription, resolve_restore
 from penstock.checkpoint.savepoint import is_savepoint, read_savepoint, savepoint_rows, write_savepoint
-from penstock.checkpoint.storage import CheckpointStorage
+from penstock.checkpoint.storage import CheckpointStorage, read_metadata
 from penstock.common.codecs import compile_codec
 from penstock.common.errors import CheckpointError
 from penstock.common.key_groups import key_group_for
@@ -85,7 +85,9 @@ def job(tmp_path):
         found, timers, others = show(task.begin(1000))
         shown = ({**shown[0], **found}, sorted(shown[1] + timers, key=repr), shown[2] + others)
         blob = storage.write_file(f"shared/op-{index}", b"operator %d" % index)
-        subtasks.append(OperatorSubtaskState(task.committed[0], blob, b"function", b"runtime"))
+        subtasks.append(
+            OperatorSubtaskState(task.committed[0], blob, b"function", b"runtime", ended=index == 1)
+        )
         task.backend.close()
     operator = OperatorCheckpoint("my/operator", "Count", 2, MAX_PARALLELISM, tuple(subtasks))
     source = SourceCheckpoint("source", {"seen": 2}, {"s0": ("file.txt", 17, False, 0)})
@@ -116,7 +118,7 @@ def test_a_savepoint_restores_exactly_at_any_parallelism(job, tmp_path, parallel
     moved = str(tmp_path / "moved")
     shutil.move(path, moved)
     fresh = CheckpointStorage(str(tmp_path / "chk"), "next-job")
-    again = read_savepoint(moved, fresh)
+    again = fresh.read_metadata(moved)
     assert restored(again, fresh, parallelism, tmp_path) == shown
     assert len(shown[0]) == len(KEYS)
     kept = again.operators["my/operator"].subtasks
@@ -124,7 +126,10 @@ def test_a_savepoint_restores_exactly_at_any_parallelism(job, tmp_path, parallel
         (b"operator 0", b"function"),
         (b"operator 1", b"function"),
     ]
-    assert again.sources == metadata.sources and again.epoch == 3
+    assert again.sources == metadata.sources and again.epoch == 3 and again.properties == {}
+    assert [s.ended for s in kept] == [False, True]
+    with pytest.raises(CheckpointError, match="this is a savepoint"):
+        read_metadata(moved)
 
 
 def test_a_savepoint_is_readable_without_penstock(job, tmp_path):
