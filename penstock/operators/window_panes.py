@@ -43,7 +43,7 @@ from penstock.windowing.windows import TimeWindow
 
 _NO_PANE = 2**63
 _KEPT_KEYS = 200_000
-"""Keys whose merged parts are kept from epoch to epoch; with more of them all start over from their panes."""
+"""Keys that are kept in memory from epoch to epoch; with more of them all are read from state again."""
 
 _IMMUTABLE = frozenset({int, float, str, bytes, bool, complex, type(None)})
 
@@ -64,16 +64,20 @@ class KeyRef:
         return type(other) is KeyRef and self.data == other.data
 
 
-class SlidingMerges:
-    """The merged parts of one key: see the module's docstring.
+class KeyPanes:
+    """What is known of one key: its panes as of the last epoch, and its merged parts (see the module).
 
     `starts` and `suffixes` are the older part, oldest first; `newer` is the merged newer part, None if it is
     empty; `last_end` is the end of the window they were made for.
     """
 
-    __slots__ = ("last_end", "newer", "starts", "suffixes")
+    __slots__ = ("last_end", "newer", "panes", "starts", "suffixes")
 
-    def __init__(self) -> None:
+    def __init__(self, panes: dict[int, Any]) -> None:
+        self.panes = panes
+        self.forget_merges()
+
+    def forget_merges(self) -> None:
         self.starts: list[int] = []
         self.suffixes: list[Any] = []
         self.newer: Any = None
@@ -93,7 +97,7 @@ class PaneWindowOperator(WindowOperator):
         descriptor = MapStateDescriptor("window-panes", Types.LONG(), accumulator_type)
         self._panes = self.backend.get_partitioned_state(descriptor)
         self._fresh: dict[int, dict[Any, Any]] = {}
-        self._merges: dict[Any, SlidingMerges] = {}
+        self._keys: dict[Any, KeyPanes] = {}
         self._ended_epoch: int | None = None
 
     # -- elements ---------------------------------------------------------------------------------------------
@@ -127,8 +131,8 @@ class PaneWindowOperator(WindowOperator):
                 key = select(value)
                 if type(key) not in EXACT_KEY_TYPES:
                     key = KeyRef(key)
-                if over:
-                    self._merges.pop(key, None)
+                if over and key in self._keys:
+                    self._keys[key].forget_merges()
                 accumulator = accumulators.get(key)
                 if accumulator is None:
                     accumulators[key] = self._first(key, start, value, add)
@@ -141,11 +145,18 @@ class PaneWindowOperator(WindowOperator):
     def _first(self, key: Any, pane: int, value: Any, add: Any) -> Any:
         """The accumulator after the epoch's first element for this key and pane."""
         self.backend.set_current_key(key.key if type(key) is KeyRef else key)
-        accumulator = self._panes.get(pane)
+        accumulator = self._known(key).panes.get(pane)
         if accumulator is not None:
             return add(value, accumulator)
         self.backend.event_timers.register(self._next_window_end(pane) - 1)
         return self.contents.first(value)
+
+    def _known(self, key: Any) -> KeyPanes:
+        """What is known of the backend's current key; read from state if it was not here before."""
+        known = self._keys.get(key)
+        if known is None:
+            known = self._keys[key] = KeyPanes(dict(self._panes.items()))
+        return known
 
     def _last_window_end(self, pane: int) -> int:
         """End of the last window that holds the pane."""
@@ -171,58 +182,59 @@ class PaneWindowOperator(WindowOperator):
             due = queue.next_time()
 
     def on_timer(self, timer: Timer, domain: TimeDomain) -> None:
-        end = timer.time_ms + 1
+        end, slide = timer.time_ms + 1, self.assigner.slide_ms
         key = timer.key if type(timer.key) in EXACT_KEY_TYPES else KeyRef(timer.key)
         window = TimeWindow(end - self.assigner.size_ms, end)
-        merges = self._merges.get(key)
-        if merges is None or merges.last_end != end - self.assigner.slide_ms:
-            merges = self._merges[key] = SlidingMerges()
-        accumulator = self._merged(merges, key, window)
+        known = self._known(key)
+        if known.last_end != end - slide:
+            known.forget_merges()
+        accumulator = self._merged(known, key, window)
         if accumulator is not None:
             self.emit_window(window, (self.contents.result(isolated(accumulator)),))
             self.window_function.clear(self.window_context.at(window))
-        if self._drop_panes(key, window[0], window[0] + self.assigner.slide_ms, end):
-            self.backend.event_timers.register(end + self.assigner.slide_ms - 1)
-        else:
-            self._merges.pop(key, None)
+        self._drop_panes(known, key, window[0], window[0] + slide)
+        if self._has_panes(known, key, window[0] + slide, end):
+            self.backend.event_timers.register(end + slide - 1)
+        elif not known.panes:
+            del self._keys[key]
 
-    def _merged(self, merges: SlidingMerges, key: Any, window: TimeWindow) -> Any:
-        """The window's accumulator. Moves `merges` on to this window."""
+    def _merged(self, known: KeyPanes, key: Any, window: TimeWindow) -> Any:
+        """The window's accumulator. Moves the merged parts on to this window."""
         start, end = window
         combine = self._combine
-        if merges.starts:
-            for pane in range(merges.last_end, end, self._pane_ms):
-                accumulator = self._pane(key, pane)
+        if known.starts:
+            for pane in range(known.last_end, end, self._pane_ms):
+                accumulator = self._pane(known, key, pane)
                 if accumulator is not None:
-                    merges.newer = combine(merges.newer, accumulator)
-        merges.last_end = end
-        at = bisect_left(merges.starts, start)
-        if at == len(merges.starts):
-            self._turn_over(merges, key, window)
+                    known.newer = combine(known.newer, accumulator)
+        known.last_end = end
+        at = bisect_left(known.starts, start)
+        if at == len(known.starts):
+            self._turn_over(known, key, window)
             at = 0
-        if at == len(merges.starts):
-            return None
-        older = merges.suffixes[at]
-        return older if merges.newer is None else combine(older, merges.newer)
+            if not known.starts:
+                return None
+        older = known.suffixes[at]
+        return older if known.newer is None else combine(older, known.newer)
 
-    def _turn_over(self, merges: SlidingMerges, key: Any, window: TimeWindow) -> None:
+    def _turn_over(self, known: KeyPanes, key: Any, window: TimeWindow) -> None:
         """The older part is used up: all panes of the window become it."""
         starts, suffixes, suffix = [], [], None
         for pane in range(window[1] - self._pane_ms, window[0] - 1, -self._pane_ms):
-            accumulator = self._pane(key, pane)
+            accumulator = self._pane(known, key, pane)
             if accumulator is not None:
                 suffix = self._combine(accumulator, suffix)
                 starts.append(pane)
                 suffixes.append(suffix)
-        merges.starts, merges.suffixes, merges.newer = starts[::-1], suffixes[::-1], None
+        known.starts, known.suffixes, known.newer = starts[::-1], suffixes[::-1], None
 
-    def _pane(self, key: Any, pane: int) -> Any:
+    def _pane(self, known: KeyPanes, key: Any, pane: int) -> Any:
         accumulators = self._fresh.get(pane)
         if accumulators is not None:
             accumulator = accumulators.get(key)
             if accumulator is not None:
                 return accumulator
-        return self._panes.get(pane)
+        return known.panes.get(pane)
 
     def _combine(self, left: Any, right: Any) -> Any:
         """Both as one, without changing either: they are parts of other windows too."""
@@ -232,51 +244,52 @@ class PaneWindowOperator(WindowOperator):
             return left
         return self.contents.combine(isolated(left), isolated(right))
 
-    def _drop_panes(self, key: Any, start: int, next_start: int, end: int) -> bool:
-        """Drops the key's panes before `next_start`; whether its next window has any."""
+    def _drop_panes(self, known: KeyPanes, key: Any, start: int, next_start: int) -> None:
+        """Drops the key's panes before `next_start`."""
         for pane in range(start, next_start, self._pane_ms):
             accumulators = self._fresh.get(pane)
             if accumulators is not None:
                 accumulators.pop(key, None)
                 if not accumulators:
                     del self._fresh[pane]
-            if self._panes.contains(pane):
+            if known.panes.pop(pane, None) is not None:
                 self._panes.remove(pane)
-        merges = self._merges.get(key)
-        if merges is not None and (
-            merges.newer is not None or (merges.starts and merges.starts[-1] >= next_start)
-        ):
+
+    def _has_panes(self, known: KeyPanes, key: Any, start: int, end: int) -> bool:
+        """Whether there is anything of the key in [start, end)."""
+        if known.starts and known.starts[-1] >= start:
             return True
-        return any(self._pane(key, pane) is not None for pane in range(next_start, end, self._pane_ms))
+        return any(self._pane(known, key, pane) is not None for pane in range(start, end, self._pane_ms))
 
     # -- epochs -----------------------------------------------------------------------------------------------
 
     def end_epoch(self) -> None:
-        set_key, put = self.backend.set_current_key, self._panes.put
+        set_key, put, keys = self.backend.set_current_key, self._panes.put, self._keys
         for pane, accumulators in self._fresh.items():
             for key, accumulator in accumulators.items():
                 set_key(key.key if type(key) is KeyRef else key)
                 put(pane, accumulator)
+                keys[key].panes[pane] = accumulator
         self._fresh.clear()
-        if len(self._merges) > _KEPT_KEYS:
-            self._merges.clear()
+        if len(keys) > _KEPT_KEYS:
+            keys.clear()
         self._ended_epoch = self.context.clock.epoch
         super().end_epoch()
 
     def on_key_finished(self) -> None:
         self._fresh.clear()
-        self._merges.clear()
+        self._keys.clear()
 
     def begin_epoch(self) -> None:
-        # The merged parts are of use only if this object has seen the epoch before this one, to its end.
+        # What is known of the keys is of use only if this object has seen the epoch before this one, to its end.
         if self._ended_epoch != self.context.clock.epoch - 1:
-            self._merges.clear()
+            self._keys.clear()
         self._ended_epoch = None
         self._fresh.clear()
 
     def restore(self, states: Any) -> None:
         super().restore(states)
-        self._merges.clear()
+        self._keys.clear()
 
 
 def isolated(accumulator: Any) -> Any:

@@ -38,7 +38,7 @@ from xxhash import xxh3_64_hexdigest
 from penstock.checkpoint.handles import FileRef, KeyedStateHandle
 from penstock.common.codecs import compile_codec
 from penstock.common.errors import CheckpointError
-from penstock.common.ids import MAX_WATERMARK, MIN_WATERMARK, EpochId, OperatorUid
+from penstock.common.ids import MAX_WATERMARK, EpochId, OperatorUid
 from penstock.common.key_groups import key_group_range
 from penstock.common.typeinfo import TypeInformation
 from penstock.metrics import MetricGroup
@@ -141,7 +141,6 @@ class _Harness:
             batch_mode=batch_mode,
             configuration=configuration or {},
         )
-        self._input_watermarks = [MIN_WATERMARK] * self.operator.input_count
         self.operator.setup(self.context, self.output)
         self._start(snapshots)
 
@@ -242,6 +241,7 @@ class _Harness:
             self.operator.restore([pickle.loads(s.runtime_state) for s in snapshots])
             if len(snapshots) == 1 and snapshots[0].function_state is not None:
                 self.operator.restore_function_state(pickle.loads(snapshots[0].function_state))
+        self._input_watermarks = [self.operator.current_watermark] * self.operator.input_count
 
     def _close_epoch(self) -> None:
         self.operator.end_epoch()

@@ -82,14 +82,15 @@ def cases(draw: Any, kinds: tuple[str, ...]) -> Case:
 
 events = st.lists(
     st.one_of(
-        st.tuples(st.just("element"), st.sampled_from("abc"), st.integers(0, 40)),
-        st.tuples(st.just("element"), st.sampled_from("abc"), st.integers(0, 40)),
-        st.tuples(st.just("watermark"), st.integers(0, 6)),
+        st.tuples(st.just("element"), st.sampled_from("aab"), st.integers(-12, 12)),
+        st.tuples(st.just("element"), st.sampled_from("aab"), st.integers(-12, 12)),
+        st.tuples(st.just("watermark"), st.integers(0, 4)),
         st.tuples(st.just("cut")),
         st.tuples(st.just("restore")),
         st.tuples(st.just("abort")),
     ),
-    max_size=50,
+    min_size=8,
+    max_size=60,
 )
 
 
@@ -127,9 +128,9 @@ def run_both(case: Case, steps: list[Any], **functions: Any) -> tuple[Model, lis
     watermark = -1
     for number, step in enumerate(steps):
         if step[0] == "element":
-            value = (step[1], number)
-            model.element(step[1], value, step[2])
-            harness.process_element(value, step[2])
+            value, time = (step[1], number), watermark + step[2]
+            model.element(step[1], value, time)
+            harness.process_element(value, time)
         elif step[0] == "watermark":
             watermark += step[1]
             if watermark > model.watermark:
@@ -144,12 +145,11 @@ def run_both(case: Case, steps: list[Any], **functions: Any) -> tuple[Model, lis
         else:
             harness.snapshot()
             kept = (len(harness.output.events), len(harness.output.side.get("late", ())))
-            harness.process_element(("a", "lost"), 20)
+            harness.process_element(("a", -1), 20)
             harness.process_watermark(watermark + 3)
             harness.abort_epoch()
             del harness.output.events[kept[0] :]
             del harness.output.side.setdefault("late", [])[kept[1] :]
-            harness._input_watermarks = [watermark]
     model.advance(MAX)
     harness.process_watermark(MAX)
     records = [e for out in outputs for e in out.events if isinstance(e, StreamRecord)]

@@ -71,7 +71,7 @@ class Model:
             return [(start, end) for end in ends if end > time]
         first = time - case.size - 2 * case.slide
         aligned = first - (first - case.offset) % case.slide
-        starts = range(aligned, time + 1, case.slide)
+        starts = reversed(range(aligned, time + 1, case.slide))  # Flink assigns the latest window first
         return [(start, start + case.size) for start in starts if start <= time < start + case.size]
 
     def _add_to_session(self, key: Any, value: Any, time: int) -> bool:
