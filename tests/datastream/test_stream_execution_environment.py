@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import Any
 
@@ -14,6 +15,7 @@ from penstock.datastream import (
     CheckpointingMode,
     EmbeddedRocksDBStateBackend,
     HashMapStateBackend,
+    JobListener,
     MapFunction,
     RuntimeExecutionMode,
     SlotSharingGroup,
@@ -24,6 +26,8 @@ from penstock.datastream import (
 from penstock.datastream.context import set_context_configuration
 from penstock.functions.accumulators import IntCounter
 from penstock.graph.transformations import SourceTransformation
+from penstock.runtime import submit
+from penstock.runtime.in_process import InProcessEpochs, forget
 from tests.datastream.programs import ends, new_env
 
 
@@ -305,3 +309,89 @@ def test_durations_are_accepted_for_intervals():
     env = new_env()
     env.get_checkpoint_config().set_checkpoint_interval(Duration.of_seconds(2))
     assert env.get_checkpoint_interval() == 2_000
+
+
+class Listening(JobListener):
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+
+    def on_job_submitted(self, job_client: Any, throwable: BaseException | None) -> None:
+        self.heard.append("submitted" if throwable is None else f"refused: {type(throwable).__name__}")
+
+    def on_job_executed(self, job_execution_result: Any, throwable: BaseException | None) -> None:
+        self.heard.append("executed" if throwable is None else f"failed: {type(throwable).__name__}")
+
+
+@pytest.mark.usefixtures("in_process")
+def test_listeners_hear_of_jobs_that_run_fail_and_cannot_start():
+    def broken(value: Any) -> Any:
+        raise ZeroDivisionError
+
+    env, listener = new_env(1), Listening()
+    env.register_job_listener(listener)
+    env.from_collection([1]).map(lambda v: v)
+    env.execute()
+    env.from_collection([1]).map(broken)
+    with pytest.raises(JobExecutionError):
+        env.execute()
+    with pytest.raises(ValidationError):
+        env.execute()
+    assert listener.heard == [
+        "submitted", "executed", "submitted", "failed: JobExecutionError", "refused: ValidationError",
+    ]  # fmt: skip
+    env.clear_job_listeners()
+    assert env.get_job_listeners() == []
+
+
+@pytest.mark.usefixtures("in_process")
+def test_counters_of_the_runtime_context_are_made_at_first_use():
+    class Counting(MapFunction):
+        def open(self, runtime_context: Any) -> None:
+            self.context = runtime_context
+
+        def map(self, value: Any) -> Any:
+            self.context.get_int_counter("seen").add(1)
+            self.context.get_histogram("values").add(value)
+            return value
+
+    env = new_env(1)
+    env.from_collection([3, 1, 3]).map(Counting())
+    result = env.execute()
+    assert result.get_all_accumulator_results() == {"seen": 3, "values": {1: 1, 3: 2}}
+
+
+def test_what_a_function_remembers_survives_epochs_and_lost_processes(monkeypatch: pytest.MonkeyPatch):
+    class Numbering(MapFunction):
+        def __init__(self) -> None:
+            self.count = 0
+
+        def open(self, runtime_context: Any) -> None:
+            self.seen: list[int] = []
+
+        def map(self, value: Any) -> Any:
+            self.count += 1
+            self.seen.append(value)
+            return self.count, len(self.seen)
+
+    def lose_the_process(plan: Any, partition: int) -> None:
+        forget()
+
+    run_here = functools.partial(
+        submit.submit_job, make_runner=lambda job: InProcessEpochs(job, lose_the_process)
+    )
+    monkeypatch.setattr(submit, "submit_job", run_here)
+    env = new_env(1)
+    env.configure(Configuration().set_integer("execution.epoch.max-records", 1))
+    numbered = env.from_collection([7, 8, 9], Types.INT()).map(Numbering())
+    assert list(numbered.execute_and_collect()) == [(1, 1), (2, 2), (3, 3)]
+
+
+def test_java_spellings_of_sources():
+    env = new_env(3)
+    assert env.from_elements(1, 2, type_info=Types.INT()).get_type() == Types.INT()
+    assert env.from_data([1, 2]).get_parallelism() == 1
+    assert env.from_sequence(1, 10).get_parallelism() == 3
+    assert StreamExecutionEnvironment.create_local_environment(5).get_parallelism() == 5
+    with pytest.warns(DeprecationWarning, match="NumberSequenceSource"):
+        env.generate_sequence(1, 3)
+    assert env.socket_text_stream("localhost", 9999).get_type() == Types.STRING()

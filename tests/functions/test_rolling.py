@@ -64,3 +64,11 @@ def test_fields_of_objects_are_found_by_name():
     first = Order(3)
     assert rolled("sum", "amount", [first, Order(4)]).amount == 7
     assert first.amount == 3
+
+
+def test_the_last_one_on_ties_if_asked_for():
+    def last(kind: str) -> object:
+        return reduce(RollingFunction(kind, 1, first=False).reduce, PAIRS)
+
+    assert last("min_by") == ("a", 1, "third")
+    assert last("max_by") == ("a", 5, "fourth")
