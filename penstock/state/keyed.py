@@ -109,7 +109,9 @@ class StoredKeyedBackend(KeyedStateBackend):
         except (KeyError, TypeError):
             entry = self._overlay.find(key)
         else:
-            if entry.key_type is not type(key):
+            if entry.key_type is not type(key) or (
+                entry.shape is not None and entry.shape != tuple(map(type, key))
+            ):
                 entry = self._overlay.find(key)
         self.current_key = key
         self._plain.entry = entry

@@ -42,8 +42,9 @@ _FLAT = frozenset({str, bytes, int, bool, type(None)})
 class Entry:
     """One key in one namespace: where its records are in the store, and its live slots.
 
-    `head` is key group and key, `prefix` head and namespace. `full` is what values must carry because the
-    prefix has only a hash of it; None mostly.
+    A dict hit for a key is right if the key's type is `key_type` (None: never) and, for a tuple, the types of
+    its elements are `shape`. `head` is key group and key, `prefix` head and namespace. `full` is what values
+    must carry because the prefix has only a hash of it; None mostly.
     """
 
     __slots__ = (
@@ -64,8 +65,8 @@ class Entry:
     def __init__(self, key: Any, key_bytes: bytes, group: int, head: bytes, slots: list[Any]) -> None:
         kind = type(key)
         self.key = key
-        self.key_type = kind if kind in _FLAT else None
         self.shape = _flat_shape(key) if kind is tuple else None
+        self.key_type = kind if kind in _FLAT or self.shape is not None else None
         self.key_bytes = key_bytes
         self.group = group
         self.head = head
@@ -148,17 +149,6 @@ class Overlay:
 
     def find(self, key: Any) -> Entry:
         """The entry of a key that the plain lookup did not find, or found under an equal but other key."""
-        try:
-            hit = self.entries.get(key)
-        except TypeError:  # unhashable: a list, a Row
-            hit = None
-        if (
-            hit is not None
-            and hit.shape is not None
-            and type(key) is tuple
-            and hit.shape == tuple(map(type, key))
-        ):
-            return hit
         data = self._encode_key(key)
         entry = self._by_bytes.get(data)
         if entry is None:
@@ -214,7 +204,12 @@ class Overlay:
         return entry
 
     def _resolve_namespace(self) -> Entry:
-        entry = self.in_namespace(self.current(), self.namespace)
+        own, namespace = self.plain.entry or self._no_key(), self.namespace
+        spaces = own.namespaces
+        # Per record in window operators: the common case is one dict lookup.
+        entry = spaces.get(namespace) if spaces is not None else None
+        if entry is None:
+            entry = self.in_namespace(own, namespace)
         self.spaced.entry = entry
         return entry
 

@@ -54,7 +54,13 @@ class StoredTimerQueue(TimerQueue):
         self._stale: set[int] = set()
 
     def register(self, time_ms: int, namespace: Any = VOID_NAMESPACE) -> None:
-        entry = self._entry(namespace)
+        overlay = self._overlay
+        if namespace is None:
+            entry = overlay.plain.entry or overlay.current()
+        elif namespace is overlay.namespace:
+            entry = overlay.spaced.entry or overlay.spaced.resolve()
+        else:
+            entry = overlay.in_namespace(overlay.current(), namespace)
         bucket = self._added.get(time_ms)
         if bucket is None:
             bucket = self._added[time_ms] = {}
@@ -66,7 +72,7 @@ class StoredTimerQueue(TimerQueue):
             self._tombstones.discard(_store_key(time_ms, entry))
 
     def delete(self, time_ms: int, namespace: Any = VOID_NAMESPACE) -> None:
-        entry = self._entry(namespace)
+        entry = self._overlay.in_namespace(self._overlay.current(), namespace)
         bucket = self._added.get(time_ms)
         if bucket is not None and entry in bucket:
             del bucket[entry]
@@ -116,14 +122,6 @@ class StoredTimerQueue(TimerQueue):
         self._stale.clear()
         self._committed = None
         self._committed_min = None
-
-    def _entry(self, namespace: Any) -> Entry:
-        overlay = self._overlay
-        if namespace is None:
-            return overlay.current()
-        if namespace is overlay.namespace:
-            return overlay.spaced.entry or overlay.spaced.resolve()
-        return overlay.in_namespace(overlay.current(), namespace)
 
     def _pop_added(self, up_to_ms: int) -> dict[bytes, Timer]:
         due = {}
