@@ -7,7 +7,7 @@ Timestamps are `local-timestamp-*` for TIMESTAMP and `timestamp-*` for TIMESTAMP
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
 from penstock.common.datatypes import (
@@ -147,10 +147,16 @@ def read_avro(stream: BinaryIO, row_type: RowType) -> Iterator[tuple[Any, ...]]:
         raise MalformedRecordError(f"avro file cannot be read: {error}") from error
 
 
-def write_avro(
-    stream: BinaryIO, row_type: RowType, rows: Iterable[tuple[Any, ...]], codec: str | None = None
-) -> None:
-    """An object file with all the rows; Flink's default codec is snappy, ours deflate needs no library."""
-    convert = _to_avro(row_type)
-    schema = avro_schema(row_type)
-    _fastavro().writer(stream, schema, map(convert, rows), codec=codec or "deflate")
+class AvroFileWriter:
+    """Writes one object file, a block at a time. Flink's default codec is snappy; deflate needs no library."""
+
+    def __init__(self, stream: BinaryIO, row_type: RowType, codec: str | None = None) -> None:
+        self._convert = _to_avro(row_type)
+        self._writer = _fastavro().write.Writer(stream, avro_schema(row_type), codec=codec or "deflate")
+
+    def write(self, row: tuple[Any, ...]) -> None:
+        self._writer.write(self._convert(row))
+
+    def finish(self) -> None:
+        """Writes the last block; the stream stays open."""
+        self._writer.flush()

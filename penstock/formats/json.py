@@ -5,8 +5,9 @@ order, absent ones are NULL and unknown ones are skipped. Conversions are Jackso
 4.7 into INT gives 4, any scalar or even an object can be read as STRING. With ignore-parse-errors a field
 that does not fit is NULL and the row stays; a record that is no JSON at all vanishes.
 
-Flink has two JSON readers, which differ in how a number reads as STRING; `decode.json-parser.enabled = false`
-and the CDC formats use the older one. `RowReader` and `RowWriter` convert between parsed JSON and rows; the CDC formats use them too.
+Flink has two JSON readers, which differ in how a number reads as STRING; the CDC
+formats, and json with `decode.json-parser.enabled = false`, use the older one. `RowReader` and `RowWriter` convert
+between parsed JSON and rows.
 """
 
 from __future__ import annotations

@@ -59,7 +59,10 @@ Generator = Callable[[Dice, int], Any]
 _BITS: dict[type[DataType], int] = {TinyIntType: 8, SmallIntType: 16, IntType: 32, BigIntType: 64}
 _DEFAULT_LENGTH = 100
 _DEFAULT_COLLECTION_SIZE = 3
-_MAX_FLOAT: dict[type[DataType], float] = {FloatType: 3.4028234663852886e38, DoubleType: 1.7976931348623157e308}
+_MAX_FLOAT: dict[type[DataType], float] = {
+    FloatType: 3.4028234663852886e38,
+    DoubleType: 1.7976931348623157e308,
+}
 _ROWS_PER_TASK = 1_000_000
 _FIELD_KEYS = ("kind", "min", "max", "max-past", "length", "var-len", "null-rate", "start", "end")
 

@@ -14,17 +14,19 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyarrow as pa
 
 from penstock.common.datatypes import RowType
-from penstock.common.errors import InvariantError
 from penstock.formats import find_format
 from penstock.formats.base import INSERT, Encoder
 from penstock.sql.connectors.filesystem.files import FileStore
 from penstock.sql.connectors.filesystem.partitions import Partitioning
 from penstock.sql.connectors.spark_types import ArrowToRows
+
+if TYPE_CHECKING:
+    from penstock.formats.avro import AvroFileWriter
 
 STAGED_SCHEMA = "staged STRING, folder STRING, name STRING"
 
@@ -95,9 +97,8 @@ class _PartFile:
     def __init__(self, sink: FileSink, staged: StagedFile) -> None:
         self.staged = staged
         self._stream: BinaryIO = sink.store.open_output(staged.staged)
-        self._sink = sink
-        self._avro_rows: list[tuple[Any, ...]] = []
         self._encoder: Encoder | None = None
+        self._avro: AvroFileWriter | None = None
         file_format = find_format(sink.format_name)
         if file_format.encoder is not None:
             options = file_format.read_options(sink.options)
@@ -105,24 +106,24 @@ class _PartFile:
                 # Flink's file writer does not look at this option; only its record serializer does.
                 options["write-bigdecimal-in-scientific-notation"] = True
             self._encoder = file_format.encoder(sink.file_type(), options)
-        elif sink.format_name != "avro":
-            raise InvariantError(f"format {sink.format_name} has no record encoder")
+        else:
+            from penstock.formats.avro import AvroFileWriter
+
+            codec = file_format.read_options(sink.options)["codec"]
+            self._avro = AvroFileWriter(self._stream, sink.file_type(), codec)
 
     def __enter__(self) -> _PartFile:
         return self
 
     def write(self, kind: int, row: tuple[Any, ...]) -> None:
-        if self._encoder is None:
-            self._avro_rows.append(row)
-        else:
+        if self._avro is not None:
+            self._avro.write(row)
+        elif self._encoder is not None:
             self._stream.write(self._encoder.encode(kind, row) + b"\n")
 
     def __exit__(self, *failure: object) -> None:
-        if self._encoder is None and failure[0] is None:
-            from penstock.formats.avro import write_avro
-
-            options = find_format("avro").read_options(self._sink.options)
-            write_avro(self._stream, self._sink.file_type(), self._avro_rows, options["codec"])
+        if self._avro is not None and failure[0] is None:
+            self._avro.finish()
         self._stream.close()
 
 
