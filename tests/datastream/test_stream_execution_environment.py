@@ -373,7 +373,10 @@ def test_what_a_function_remembers_survives_epochs_and_lost_processes(monkeypatc
             self.seen.append(value)
             return self.count, len(self.seen)
 
+    losses: list[int] = []
+
     def lose_the_process(plan: Any, partition: int) -> None:
+        losses.append(partition)
         forget()
 
     run_here = functools.partial(
@@ -384,6 +387,7 @@ def test_what_a_function_remembers_survives_epochs_and_lost_processes(monkeypatc
     env.configure(Configuration().set_integer("execution.epoch.max-records", 1))
     numbered = env.from_collection([7, 8, 9], Types.INT()).map(Numbering())
     assert list(numbered.execute_and_collect()) == [(1, 1), (2, 2), (3, 3)]
+    assert len(losses) >= 3  # one record per epoch
 
 
 def test_java_spellings_of_sources():
