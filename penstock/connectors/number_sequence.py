@@ -86,7 +86,8 @@ class _NumberSequenceReader(SourceReader):
     def read(self, split: SourceSplit, position: Any, limit: ReadLimit) -> Iterator[SourceBatch]:
         assert isinstance(split, NumberSequenceSplit)
         number = split.start if position is None else position
+        step = min(BATCH_RECORDS, limit.max_records or BATCH_RECORDS)
         while number <= split.end:
-            after = min(number + BATCH_RECORDS, split.end + 1)
+            after = min(number + step, split.end + 1)
             yield SourceBatch(list(range(number, after)), None, after)
             number = after

@@ -1,4 +1,5 @@
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -49,7 +50,9 @@ def test_a_part_grows_over_epochs_and_becomes_visible_when_complete(tmp_path):
     assert files(tmp_path) == []
     loop.run_epoch([[]], end_of_input=True)
     (part,) = files(tmp_path)
-    assert part.read_text() == "a\nb\nc\n" and part.name.startswith("part-") and part.name.endswith("-0")
+    assert part.read_text() == "a\nb\nc\n" and re.fullmatch(
+        r"part-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-0", part.name
+    )
     assert files(tmp_path, hidden=True) == []
 
 

@@ -169,8 +169,9 @@ class _DataGeneratorReader(SourceReader):
         generator = self._generator
         make = generator.map if isinstance(generator, GeneratorFunction) else generator
         index = split.start if position is None else position
+        step = min(BATCH_RECORDS, limit.max_records or BATCH_RECORDS)
         while index < limit.end_position:
-            after = min(index + BATCH_RECORDS, limit.end_position)
+            after = min(index + step, limit.end_position)
             yield SourceBatch([make(i) for i in range(index, after)], None, after)
             index = after
 

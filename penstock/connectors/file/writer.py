@@ -88,7 +88,7 @@ class FileWriter(SinkWriter):
         self._restore(restored)
 
     def _restore(self, restored: Sequence[FileWriterState]) -> None:
-        self._uid, self._next_number = uuid.uuid4().hex, 0
+        self._uid, self._next_number = str(uuid.uuid4()), 0
         # Another job that goes on from this state must not reuse names: the first may have used them since.
         if restored and restored[0].job_id == self._context.job_id:
             self._uid, self._next_number = restored[0].uid, restored[0].next_number
