@@ -12,9 +12,10 @@ from abc import ABCMeta
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from penstock.common.errors import TypeMismatchError
+from penstock.common.errors import NotSupportedError, TypeMismatchError
 from penstock.functions.async_function import AsyncFunction
 from penstock.functions.base import Function
+from penstock.functions.checkpointed import CheckpointListener
 from penstock.functions.element import (
     FilterFunction,
     FlatMapFunction,
@@ -96,8 +97,10 @@ def as_function(function: Any, *interfaces: type[Function], where: str | None = 
 
     Raises:
         TypeMismatchError: It is neither, or a class that was not instantiated.
+        NotSupportedError: It wants to be told of commits.
     """
     if isinstance(function, interfaces):
+        _refuse_listener(function, where)
         return function
     wrapper = _WRAPPERS.get(interfaces[0])
     wrong_kind = isinstance(function, (type, Function))
@@ -113,6 +116,16 @@ def as_function(function: Any, *interfaces: type[Function], where: str | None = 
             do=f"pass an object: {function.__name__}(...)",
         )
     raise TypeMismatchError(f"expected a {expected}, got {function!r}", where=where)
+
+
+def _refuse_listener(function: Any, where: str | None) -> None:
+    if isinstance(function, CheckpointListener):
+        raise NotSupportedError(
+            f"CheckpointListener, implemented by {type(function).__name__}",
+            "functions are not told when an epoch is committed",
+            where=where,
+            do="write a Sink whose Committer acts once an epoch is durable",
+        )
 
 
 def as_key_selector(selector: Any, where: str | None = None) -> Callable[[Any], Any]:

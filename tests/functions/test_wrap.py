@@ -8,8 +8,8 @@ import pickle
 import cloudpickle
 import pytest
 
-from penstock.common.errors import TypeMismatchError
-from penstock.functions import KeySelector, MapFunction, Partitioner, ReduceFunction
+from penstock.common.errors import NotSupportedError, TypeMismatchError
+from penstock.functions import CheckpointListener, KeySelector, MapFunction, Partitioner, ReduceFunction
 from penstock.functions.wrap import as_function, as_key_selector, as_partitioner, function_name
 
 
@@ -74,3 +74,15 @@ def test_key_selectors_and_partitioners_become_callables():
         as_key_selector(Modulo())
     with pytest.raises(TypeMismatchError):
         as_partitioner(3)
+
+
+def test_a_function_that_wants_to_hear_of_commits_is_refused():
+    class Hearing(MapFunction, CheckpointListener):
+        def map(self, value: int) -> int:
+            return value
+
+        def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+            pass
+
+    with pytest.raises(NotSupportedError, match="Committer"):
+        as_function(Hearing(), MapFunction)
