@@ -106,7 +106,9 @@ class CheckpointStorage:
         if not retained:
             return []
         needed = {ref.path for metadata in retained for ref in metadata.files} | keep
-        unneeded = {ref.path for metadata in dropped for ref in metadata.files} - needed
+        # Files of another job, from which this one was restored, are that job's business.
+        own = (ref.path for metadata in dropped for ref in metadata.files if ref.path.startswith(self.root))
+        unneeded = set(own) - needed
         unneeded = {path for path in unneeded if path.startswith(self.root + "/")}
         for metadata in dropped:
             # Metadata goes first: a checkpoint that is listed must have its files.

@@ -7,6 +7,7 @@ test fail tasks, lose worker processes (`forget`) or run a task twice, at points
 from __future__ import annotations
 
 import pickle
+import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -25,6 +26,7 @@ class InProcessEpochs:
 
     def __init__(self, job: JobDefinition, interfere: Interference | None = None) -> None:
         self._job = job
+        self._submission = uuid.uuid4().hex
         self._interfere = interfere
         self._definition = pickle.dumps(([], cloudpickle.dumps(job)))
 
@@ -50,7 +52,7 @@ class InProcessEpochs:
                 self._interfere(plan, partition)
             mine = [row for row in rows if row[0] == partition]
             body = run_level(
-                self._job.job_id, lambda: self._definition, pickle.loads(pickle.dumps(plan)), following,
+                self._submission, lambda: self._definition, pickle.loads(pickle.dumps(plan)), following,
                 partition, mine,
             )  # fmt: skip
             produced.extend(pickle.loads(pickle.dumps(list(body))))

@@ -12,17 +12,13 @@ from penstock.runtime.progress import JobProgress, NodeProgress, SplitState
 
 
 def find_restore_point(
-    storage: CheckpointStorage, configuration: Configuration, durable: bool
+    storage: CheckpointStorage, configuration: Configuration, resumes: bool
 ) -> CheckpointMetadata | None:
     """The savepoint or checkpoint that the configuration names, else the job's own newest complete one."""
     path = configuration.get(StateOptions.RECOVERY_PATH)
-    own = storage.newest_complete() if durable else None
+    own = storage.newest_complete() if resumes else None
     if own is not None or path is None:
         return own
-    from penstock.checkpoint.savepoint import is_savepoint, read_savepoint
-
-    if is_savepoint(path):
-        return read_savepoint(path, storage)
     return storage.read_metadata(path)
 
 

@@ -22,7 +22,7 @@ class RunningJob:
 
     def __init__(
         self, job_name: str, coordinator: Coordinator, write_savepoint: SavepointWriter,
-        clean_up: Callable[[], None],
+        clean_up: Callable[[JobStatus], None],
     ) -> None:  # fmt: skip
         self.job_id = coordinator.job.job_id
         self.job_name = job_name
@@ -51,7 +51,7 @@ class RunningJob:
         finally:
             self._ended = time.time()
             try:
-                self._clean_up()
+                self._clean_up(self._status)
             finally:
                 self._done.set()
 

@@ -291,8 +291,11 @@ class StageInstance:
     ) -> SubtaskReport:
         reports, wakeups = [], []
         for node_id, node in self.nodes.items():
-            state = self._state_of(node, plan, mine.nodes[node_id], snapshots.get(node_id))
             operator = node.operator
+            wakeup = None if node.ended else operator.next_processing_timer()
+            if wakeup is not None:
+                wakeups.append(wakeup)
+            state = self._state_of(node, plan, mine.nodes[node_id], snapshots.get(node_id))
             reports.append(
                 NodeReport(
                     uid=operator.context.uid,
@@ -306,9 +309,6 @@ class StageInstance:
                     metrics=_metrics(operator),
                 )
             )
-            wakeup = None if node.ended else operator.next_processing_timer()
-            if wakeup is not None:
-                wakeups.append(wakeup)
         busy_ms = (time.perf_counter() - started) * 1000
         return SubtaskReport(
             self.stage.id, self.subtask, token, tuple(reports), min(wakeups, default=None), busy_ms

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,6 +19,7 @@ from penstock.checkpoint.storage import CheckpointStorage
 from penstock.common.configuration import Configuration
 from penstock.common.errors import MissingDependencyError, PenstockError, ValidationError
 from penstock.common.ids import OperatorUid
+from penstock.common.job_status import JobStatus
 from penstock.common.options import (
     CheckpointingOptions,
     EpochOptions,
@@ -44,6 +44,7 @@ from penstock.operators.base import Operator
 from penstock.operators.sink import SinkOperator
 from penstock.operators.source import SourceOperator
 from penstock.runtime.coordinator import Coordinator, CoordinatorSettings, EpochRunner, publish_commits
+from penstock.runtime.identity import JobIdentity, choose_identity, mark_ended
 from penstock.runtime.pacing import Pacing
 from penstock.runtime.plan import JobDefinition
 from penstock.runtime.progress import JobProgress
@@ -72,7 +73,7 @@ def submit_job(
         ValidationError: The program cannot run; nothing was started.
     """
     graph = _stream_graph(sinks, configuration)
-    place = _Place.choose(configuration, job_name)
+    place = _Place.choose(configuration, job_name, graph)
     job = _define(graph, configuration, job_name, place)
     committers = _committers(graph)
     progress, restored = _restored(graph, job.storage, configuration, place, committers)
@@ -102,9 +103,7 @@ def submit_job(
         ),
         progress,
     )
-    return RunningJob(
-        job_name, coordinator, _savepoint_writer(coordinator, configuration), place.clean_up
-    ).start()
+    return RunningJob(job_name, coordinator, _savepoint_writer(coordinator, configuration), place.end).start()
 
 
 def execution_plan_json(sinks: Sequence[Transformation], configuration: Configuration) -> str:
@@ -146,28 +145,29 @@ def _is_bounded(node: StreamNode) -> bool:
 class _Place:
     """Where a job keeps its state: under the checkpoint directory if there is one, else in a temporary one."""
 
-    job_id: str
+    identity: JobIdentity
     storage: CheckpointStorage
     local_dir: str
     durable: bool
-    temporary: str | None
+    retain: bool
 
     @classmethod
-    def choose(cls, configuration: Configuration, job_name: str) -> _Place:
+    def choose(cls, configuration: Configuration, job_name: str, graph: StreamGraph) -> _Place:
         directory = configuration.get(CheckpointingOptions.DIRECTORY)
-        fixed_id = configuration.get_string("pipeline.fixed-job-id", None) or configuration.get_string(
-            "$internal.pipeline.job-id", None
-        )
-        job_id = fixed_id or uuid.uuid4().hex
+        fixed_id = configuration.get_string("$internal.pipeline.job-id", None)
+        identity = choose_identity(directory, fixed_id, job_name, graph)
         scratch = tempfile.mkdtemp(prefix="penstock-")
-        if directory is None:
-            storage = CheckpointStorage(os.path.join(scratch, "checkpoints"), job_id)
-            return cls(job_id, storage, scratch, False, scratch)
-        return cls(job_id, CheckpointStorage(directory, job_id), scratch, True, scratch)
+        base = directory or os.path.join(scratch, "checkpoints")
+        retention = str(configuration.get(CheckpointingOptions.EXTERNALIZED_RETENTION))
+        storage = CheckpointStorage(base, identity.job_id)
+        return cls(identity, storage, scratch, directory is not None, "RETAIN_ON_CANCELLATION" in retention)
 
-    def clean_up(self) -> None:
-        if self.temporary is not None:
-            shutil.rmtree(self.temporary, ignore_errors=True)
+    def end(self, status: JobStatus) -> None:
+        """The job has ended: what nobody needs any more goes."""
+        shutil.rmtree(self.local_dir, ignore_errors=True)
+        if self.durable:
+            mark_ended(self.storage, status, self.retain or status is JobStatus.FAILED)
+        self.identity.release()
 
 
 def _define(graph: StreamGraph, configuration: Configuration, job_name: str, place: _Place) -> JobDefinition:
@@ -175,7 +175,7 @@ def _define(graph: StreamGraph, configuration: Configuration, job_name: str, pla
     settings = {key: str(value) for key, value in configuration.to_dict().items()}
     settings[ExecutionOptions.RUNTIME_MODE.key] = "BATCH" if graph.settings.batch_mode else "STREAMING"
     return JobDefinition(
-        job_id=place.job_id,
+        job_id=place.identity.job_id,
         job_name=job_name,
         graph=_for_tasks(graph),
         stages=plan_stages(graph),
@@ -247,7 +247,8 @@ def _restored(
     committers: dict[OperatorUid, Committer],
 ) -> tuple[JobProgress | None, dict[OperatorUid, Any]]:
     """Progress and enumerator states of the checkpoint to start from, its output published once more."""
-    metadata: CheckpointMetadata | None = find_restore_point(storage, configuration, place.durable)
+    resumes = place.durable and place.identity.resumes
+    metadata: CheckpointMetadata | None = find_restore_point(storage, configuration, resumes)
     if metadata is None:
         return None, {}
     publish_commits(metadata, committers, attempts=5)

@@ -20,6 +20,8 @@ from penstock.runtime.stage import Outgoing, StageInstance, repeat_end
 # Chained operators call each other: three frames per operator in a stage.
 sys.setrecursionlimit(max(sys.getrecursionlimit(), 20_000))
 
+KEPT_DEFINITIONS = 16
+
 Row = tuple[int, Any]
 
 
@@ -30,12 +32,15 @@ class WorkerState:
         self._instances: dict[tuple[str, str, int, int], StageInstance] = {}
         self._jobs: dict[str, JobDefinition] = {}
 
-    def job(self, job_id: str, definition: Callable[[], bytes]) -> JobDefinition:
-        if job_id not in self._jobs:
+    def job(self, submission: str, definition: Callable[[], bytes]) -> JobDefinition:
+        """The definition of one submission: a job that is started again may have changed."""
+        if submission not in self._jobs:
             sys_path, pickled = pickle.loads(definition())
             sys.path.extend(p for p in sys_path if p not in sys.path)
-            self._jobs[job_id] = pickle.loads(pickled)
-        return self._jobs[job_id]
+            while len(self._jobs) >= KEPT_DEFINITIONS:
+                del self._jobs[next(iter(self._jobs))]
+            self._jobs[submission] = pickle.loads(pickled)
+        return self._jobs[submission]
 
     def instance(self, job: JobDefinition, plan: LevelPlan, partition: int) -> StageInstance:
         stage, subtask = job.stages.locate(plan.level, partition)
@@ -58,7 +63,6 @@ class WorkerState:
         keys = [k for k in self._instances if k[0] == job_id]
         for key in keys:
             self._instances.pop(key).close()
-        self._jobs.pop(job_id, None)
         return len(keys)
 
 
@@ -66,7 +70,7 @@ WORKER = WorkerState()
 
 
 def run_level(
-    job_id: str,
+    submission: str,
     definition: Callable[[], bytes],
     plan: LevelPlan,
     next_partitions: int | None,
@@ -87,7 +91,7 @@ def run_level(
                 yield _towards(item, plan.level, width), item
     if failed:
         return
-    for item in _run(job_id, definition, plan, partition, parcels):
+    for item in _run(submission, definition, plan, partition, parcels):
         if isinstance(item, Outgoing):
             yield _towards(item, plan.level, width), item
         elif item.error is None:
@@ -102,11 +106,11 @@ def _towards(item: Outgoing, level: int, width: int) -> int:
 
 
 def _run(
-    job_id: str, definition: Callable[[], bytes], plan: LevelPlan, partition: int, parcels: list[Any]
+    submission: str, definition: Callable[[], bytes], plan: LevelPlan, partition: int, parcels: list[Any]
 ) -> Iterator[Outgoing | SubtaskReport]:
     instance = None
     try:
-        job = WORKER.job(job_id, definition)
+        job = WORKER.job(submission, definition)
         mine = plan.subtasks[partition]
         if mine.ended:
             yield from repeat_end(job, *job.stages.locate(plan.level, partition), plan, mine)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import pickle
 import sys
+import uuid
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,7 @@ class EpochJobs:
     def __init__(self, spark_context: SparkContext, job: JobDefinition) -> None:
         self._sc = spark_context
         self._job = job
+        self._submission = uuid.uuid4().hex
         packed = pickle.dumps((_local_paths(), cloudpickle.dumps(job)))
         self._broadcast = spark_context.broadcast(packed)
 
@@ -77,7 +79,7 @@ class EpochJobs:
             for plan in plans:
                 following = widths[plan.level + 1] if plan.level + 1 < len(widths) else None
                 body = functools.partial(
-                    run_level, self._job.job_id, _Definition(self._broadcast), plan, following
+                    run_level, self._submission, _Definition(self._broadcast), plan, following
                 )
                 rdd = rdd.mapPartitionsWithIndex(body, preservesPartitioning=False)
                 if following is not None:

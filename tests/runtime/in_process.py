@@ -1,0 +1,48 @@
+"""Runs whole programs through coordinator and stages without Spark, with failures where a test wants them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.common.configuration import Configuration
+from penstock.connectors.collect import CollectSink
+from penstock.datastream import DataStream
+from penstock.graph.transformations import SinkTransformation
+from penstock.runtime.in_process import InProcessEpochs, Interference
+from penstock.runtime.running_job import RunningJob
+from penstock.runtime.submit import submit_job
+
+
+def start(
+    sinks: list[Any], settings: dict[str, str] | None = None, interfere: Interference | None = None
+) -> RunningJob:
+    configuration = Configuration()
+    for key, value in (settings or {}).items():
+        configuration.set_string(key, value)
+    return submit_job(sinks, configuration, "test job", lambda job: InProcessEpochs(job, interfere))
+
+
+def collect(
+    stream: DataStream, settings: dict[str, str] | None = None, interfere: Interference | None = None
+) -> list[Any]:
+    """All elements of a bounded program."""
+    transformation = stream._transformation
+    sink = CollectSink(transformation.output_type)
+    end = SinkTransformation("collect", (transformation,), parallelism=1, sink=sink)
+    job = start([end], settings, interfere)
+    values = list(sink.iterator(job))
+    job.wait(60)
+    return values
+
+
+def failing_times(n: int, at_epoch: int, error: Callable[[], BaseException]) -> Interference:
+    """Raises in the first task of an epoch, the first `n` times it is tried."""
+    left = [n]
+
+    def interfere(plan: Any, partition: int) -> None:
+        if plan.epoch == at_epoch and left[0] > 0:
+            left[0] -= 1
+            raise error()
+
+    return interfere
