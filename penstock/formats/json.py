@@ -58,6 +58,8 @@ from penstock.formats.base import (
 
 Convert = Callable[[Any], Any]
 
+NULL_KEY_MODES = ("FAIL", "DROP", "LITERAL")
+
 
 class JsonNumber(str):
     """A number with a point or an exponent, kept as it was written: 2.50 read as STRING stays '2.50'."""
@@ -233,7 +235,10 @@ def _boolean(value: Any) -> bool:
 
 
 def _string(value: Any) -> str:
-    return value if type(value) is str else compact(value)
+    """A scalar as it was written; an object or array as the tree of nodes prints it."""
+    if type(value) is str:
+        return value
+    return str(value) if type(value) is JsonNumber else _tree_string(value)
 
 
 def _tree_string(value: Any) -> str:
@@ -281,7 +286,7 @@ class RowWriter:
 
     def __init__(self, row_type: RowType, options: Mapping[str, Any]) -> None:
         self._iso = options.get("timestamp-format.standard") == "ISO-8601"
-        self._null_key_mode = options.get("map-null-key.mode") or "FAIL"
+        self._null_key_mode = one_of(*NULL_KEY_MODES)(options.get("map-null-key.mode") or "FAIL")
         self._null_key = options.get("map-null-key.literal") or "null"
         self._plain = bool(options.get("encode.decimal-as-plain-number"))
         self._skip_nulls = bool(options.get("encode.ignore-null-fields"))
@@ -417,10 +422,16 @@ def _unsupported(data_type: DataType) -> ValidationError:
     return ValidationError(f"the json format has no form for type {data_type.as_summary()}")
 
 
-TIMESTAMP_FORMAT = Option("timestamp-format.standard", one_of("SQL", "ISO-8601"), "SQL")
+def _timestamp_standard(text: str) -> str:
+    if text not in ("SQL", "ISO-8601"):
+        raise ValueError("supported values are SQL, ISO-8601")
+    return text
+
+
+TIMESTAMP_FORMAT = Option("timestamp-format.standard", _timestamp_standard, "SQL")
 IGNORE_PARSE_ERRORS = Option("ignore-parse-errors", boolean, False)
 ENCODING_OPTIONS = (
-    Option("map-null-key.mode", one_of("FAIL", "DROP", "LITERAL"), "FAIL"),
+    Option("map-null-key.mode", str, "FAIL"),  # looked at only when something is written, as in Flink
     Option("map-null-key.literal", str, "null"),
     Option("encode.decimal-as-plain-number", boolean, False),
     Option("encode.ignore-null-fields", boolean, False),

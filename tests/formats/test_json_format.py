@@ -45,6 +45,7 @@ def write(columns: str, *row: Any, **options: str) -> str:
         ("BYTES", '"aGVsbG8="', b"hello"),
         ("STRING", "12.50", "12.50"),
         ("STRING", '{"x": 1, "y": [1, null]}', '{"x":1,"y":[1,null]}'),
+        ("STRING", '{"x": 1.50}', '{"x":1.5}'),
         ("STRING", "true", "true"),
         ("STRING", '"a\tb"', "a\tb"),
         ("TIME(3)", '"12:34:56.123456789"', dt.time(12, 34, 56, 123000)),
@@ -193,8 +194,16 @@ def test_contradicting_options_and_keys_that_are_no_text_are_refused() -> None:
         JSON.check(parse_type("ROW<a INT>"), both)
     with pytest.raises(ValidationError, match="text as key type"):
         JSON.check(parse_type("ROW<m MAP<INT, INT>>"), JSON.read_options({}))
-    with pytest.raises(ValidationError, match="supported values are SQL, ISO-8601"):
-        JSON.read_options({"json.timestamp-format.standard": "RFC"})
+    for standard in ("RFC", "iso-8601"):
+        with pytest.raises(ValidationError, match="supported values are SQL, ISO-8601"):
+            JSON.read_options({"json.timestamp-format.standard": standard})
+
+
+def test_an_unknown_null_key_mode_matters_only_to_writers() -> None:
+    options = JSON.read_options({"json.map-null-key.mode": "ignore"})
+    JsonDecoder(parse_type("ROW<a INT>"), options)
+    with pytest.raises(ValueError, match="supported values are FAIL, DROP, LITERAL"):
+        JsonEncoder(parse_type("ROW<a INT>"), options)
 
 
 @given(st.text(), st.floats(allow_nan=False), st.decimals(-(10**8), 10**8, places=4))

@@ -117,9 +117,16 @@ class FileSystemConnector(SqlConnector):
         except ValidationError as error:
             raise self.refused(error.what, do=error.do) from None
         if for_ == "sink":
-            self._validate_sink()
+            self._validate_sink(file_type)
 
-    def _validate_sink(self) -> None:
+    def _validate_sink(self, file_type: RowType) -> None:
+        if self.format.encoder is not None:
+            try:
+                self.format.encoder(file_type, self.format_options)
+            except ValueError as error:
+                raise self.refused(
+                    f"the {self.format.name} format cannot write this table: {error}"
+                ) from None
         if self.format_options.get("schema-include"):
             raise self.refused(
                 "debezium-json cannot write records with a schema", do="leave schema-include out"
