@@ -78,9 +78,7 @@ class BatchExecutor:
         connector = find_connector(sink.table.options, sink.identifier.as_summary_string())
         frame = self.data_frame(sink.input).toDF(*[f.name for f in sink.input.fields])
         try:
-            connector.write_batch(
-                self.spark, sink.table, frame, sink.overwrite, dict(sink.static_partition)
-            )
+            connector.write_batch(self.spark, sink.table, frame, sink.overwrite, dict(sink.static_partition))
         except PenstockError:
             raise
         except Exception as error:

@@ -45,7 +45,7 @@ class CatalogManager:
         other.current_catalog, other.current_database = catalog, database
         return other
 
-    # -- catalogs and databases -----------------------------------------------------------------------------------
+    # -- catalogs and databases ------------------------------------------------------------------------
 
     def catalog(self, name: str) -> Catalog:
         if name not in self.catalogs:
@@ -98,7 +98,7 @@ class CatalogManager:
             return ObjectIdentifier(self.current_catalog, *path)
         return ObjectIdentifier(self.current_catalog, self.current_database or "", path[0])
 
-    # -- tables -----------------------------------------------------------------------------------------------------
+    # -- tables ----------------------------------------------------------------------------------------
 
     def find_table(self, path: Path) -> tuple[ObjectIdentifier, Any] | None:
         """A table, a view or a registered plan; temporary ones first."""
@@ -160,7 +160,9 @@ class CatalogManager:
             if identifier in self.temporary and isinstance(self.temporary[identifier], CatalogView) == view:
                 del self.temporary[identifier]
             elif not if_exists:
-                raise CatalogError(f"temporary {word} with identifier '{identifier.as_summary_string()}' does not exist")
+                raise CatalogError(
+                    f"temporary {word} with identifier '{identifier.as_summary_string()}' does not exist"
+                )
             return
         if identifier in self.temporary:
             raise CatalogError(
@@ -179,7 +181,9 @@ class CatalogManager:
         catalog_name, database = self.database_path(path)
         catalog = self.catalog(catalog_name)
         if not catalog.database_exists(database):
-            raise CatalogError(f"a database with name [{database}] does not exist in the catalog: [{catalog_name}]")
+            raise CatalogError(
+                f"a database with name [{database}] does not exist in the catalog: [{catalog_name}]"
+            )
         names = set()
         for name in catalog.list_tables(database):
             if not views_only or isinstance(catalog.get_table(ObjectPath(database, name)), CatalogView):
@@ -192,14 +196,14 @@ class CatalogManager:
                     names.discard(identifier.object_name)
         return sorted(names)
 
-    # -- functions ----------------------------------------------------------------------------------------------------
+    # -- functions -------------------------------------------------------------------------------------
 
     def find_function(self, name: str) -> Any | None:
         """A user's function by name or path: system ones, temporary ones, then the catalog's."""
         path = tuple(name.split("."))
         if len(path) == 1 and name.lower() in self.system_functions:
             return self.system_functions[name.lower()]
-        identifier = self.identifier(tuple([*path[:-1], path[-1].lower()]))
+        identifier = self.identifier((*path[:-1], path[-1].lower()))
         if identifier in self.temporary_functions:
             return self.temporary_functions[identifier]
         catalog = self.catalogs.get(identifier.catalog_name)

@@ -155,9 +155,7 @@ class OverCall(Rex):
         a, p, o = len(self.args), len(self.partition), len(self.order)
         order = tuple(replace(k, rex=r) for k, r in zip(self.order, children[a + p : a + p + o], strict=True))
         condition = children[-1] if self.filter is not None else None
-        return replace(
-            self, args=children[:a], partition=children[a : a + p], order=order, filter=condition
-        )
+        return replace(self, args=children[:a], partition=children[a : a + p], order=order, filter=condition)
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,9 @@ class SqlSession:
     def executor(self) -> Any:
         """What runs plans: `rows(plan)`, `insert(sink)`, `validate(plan)`, `text(plan)`."""
         if self._executor is None:
-            self._executor = _streaming_executor(self.config) if self.streaming else BatchExecutor(self.config)
+            self._executor = (
+                _streaming_executor(self.config) if self.streaming else BatchExecutor(self.config)
+            )
         return self._executor
 
     def execute(self, text: str) -> StatementResult:
@@ -51,7 +53,7 @@ class SqlSession:
 
         return run_statement(self, statement)
 
-    # -- queries -----------------------------------------------------------------------------------------------
+    # -- queries ---------------------------------------------------------------------------------------
 
     def context(self, sql: str) -> BindContext:
         return BindContext(self.catalogs, self.streaming, self.config, sql)
@@ -105,6 +107,8 @@ def _streaming_executor(config: MutableMapping[str, str]) -> Any:
         from penstock.sql.streaming import StreamingExecutor  # type: ignore[import-not-found]
     except ImportError:
         raise NotSupportedError(
-            "streaming SQL", "its engine is not part of this build", do="use EnvironmentSettings.in_batch_mode()"
+            "streaming SQL",
+            "its engine is not part of this build",
+            do="use EnvironmentSettings.in_batch_mode()",
         ) from None
     return StreamingExecutor(config)

@@ -48,11 +48,14 @@ def _table_schema(session: SqlSession, identifier: ObjectIdentifier, table: Cata
             column: Column = ComputedColumn(declared.name, bound.type, declared.comment, time, expression)
         elif declared.is_metadata:
             key = declared.metadata_key if declared.has_own_key else None
-            column = MetadataColumn(declared.name, bound.type, declared.comment, time, key, declared.is_virtual)
+            column = MetadataColumn(
+                declared.name, bound.type, declared.comment, time, key, declared.is_virtual
+            )
         else:
             column = PhysicalColumn(declared.name, bound.type, declared.comment, time)
         columns.append(column)
     marks = [WatermarkSpec(w.column, canonical(w.expression)) for w in table.schema.watermarks]
     key_columns = table.schema.primary_key
-    key = UniqueConstraint(table.schema.primary_key_name or "", key_columns) if key_columns else None
-    return ResolvedSchema(columns, marks, key)
+    name = table.schema.primary_key_name or ""
+    constraint = UniqueConstraint(name, key_columns) if key_columns else None
+    return ResolvedSchema(columns, marks, constraint)

@@ -108,7 +108,7 @@ class SparkWriter:
             return "0 AS c0"
         return ", ".join(f"{e} AS c{i}" for i, e in enumerate(expressions))
 
-    # -- leaves and linear nodes -----------------------------------------------------------------------------
+    # -- leaves and linear nodes -----------------------------------------------------------------------
 
     def _scan(self, plan: Scan) -> str:
         return self._relation_of(plan)
@@ -173,7 +173,7 @@ class SparkWriter:
         added = [f"{alias}.c{i}" for i in range(len(plan.function_fields))]
         return f"SELECT {self._list([*columns, *added])} FROM {source} {kind} LATERAL {call} {alias}{on}"
 
-    # -- joins --------------------------------------------------------------------------------------------------
+    # -- joins -----------------------------------------------------------------------------------------
 
     def _join(self, plan: Join) -> str:
         left, left_columns = self._from(plan.left)
@@ -202,13 +202,17 @@ class SparkWriter:
             joined = Join(plan.fields, plan.left, plan.right, plan.kind, plan.condition)
             return self._join(joined)
         raise NotSupportedError(
-            "an event-time temporal join in batch", "a versioned table has one version there", do="use streaming"
+            "an event-time temporal join in batch",
+            "a versioned table has one version there",
+            do="use streaming",
         )
 
     def _match(self, plan: MatchRecognize) -> str:
-        raise NotSupportedError("MATCH_RECOGNIZE in batch", "patterns are matched by the streaming engine only")
+        raise NotSupportedError(
+            "MATCH_RECOGNIZE in batch", "patterns are matched by the streaming engine only"
+        )
 
-    # -- aggregates, OVER, sets, sorting ---------------------------------------------------------------------------
+    # -- aggregates, OVER, sets, sorting ---------------------------------------------------------------
 
     def _aggregate(self, plan: AggregateNode) -> str:
         source, columns = self._from(plan.input)
@@ -235,7 +239,9 @@ class SparkWriter:
         calls = [self._agg_call(c, inputs, keys) for c in plan.calls]
         sets = ", ".join("(" + ", ".join(keys[i] for i in s) + ")" for s in plan.grouping_sets)
         used = sorted({i for s in plan.grouping_sets for i in s})
-        shown = [keys[i] if i in used else f"CAST(NULL AS {spark_type(k.type)})" for i, k in enumerate(plan.keys)]
+        shown = [
+            keys[i] if i in used else f"CAST(NULL AS {spark_type(k.type)})" for i, k in enumerate(plan.keys)
+        ]
         return (
             f"SELECT {self._list([*shown, *calls])} FROM {inner} GROUP BY GROUPING SETS ({sets}) "
             "HAVING count(1) > 0"
@@ -301,9 +307,7 @@ class SparkWriter:
         left, left_columns = self._from(plan.left)
         right, right_columns = self._from(plan.right)
         kind = plan.kind + (" ALL" if plan.all else "")
-        return (
-            f"SELECT {self._list(left_columns)} FROM {left} {kind} SELECT {self._list(right_columns)} FROM {right}"
-        )
+        return f"SELECT {self._list(left_columns)} FROM {left} {kind} SELECT {self._list(right_columns)} FROM {right}"
 
     def _sort(self, plan: Sort) -> str:
         source, columns = self._from(plan.input)
@@ -316,7 +320,7 @@ class SparkWriter:
             text += f" OFFSET {plan.offset}"
         return text
 
-    # -- expressions -------------------------------------------------------------------------------------------------
+    # -- expressions -----------------------------------------------------------------------------------
 
     def rex(self, rex: Rex, columns: Columns) -> str:
         """An expression over the given columns."""
@@ -397,7 +401,11 @@ def _number(value: Any, data_type: DataType) -> str:
     if isinstance(value, float):
         if math.isnan(value) or math.isinf(value):
             return f"CAST('{value}' AS {spark_type(data_type)})"
-        return f"{value!r}D" if spark_type(data_type) == "DOUBLE" else f"CAST({value!r} AS {spark_type(data_type)})"
+        return (
+            f"{value!r}D"
+            if spark_type(data_type) == "DOUBLE"
+            else f"CAST({value!r} AS {spark_type(data_type)})"
+        )
     if isinstance(value, decimal.Decimal):
         return f"CAST('{value:f}' AS {spark_type(data_type)})"
     suffix = {"BIGINT": "L", "TINYINT": "Y", "SMALLINT": "S", "INT": ""}.get(spark_type(data_type))
@@ -436,4 +444,3 @@ _WRITERS: dict[type, Callable[[SparkWriter, Any], str]] = {
     SetOp: _W._set_op,
     Sort: _W._sort,
 }
-

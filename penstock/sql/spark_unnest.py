@@ -17,9 +17,7 @@ def unnest_text(plan: Unnest, collection: str, alias: str) -> tuple[str, list[st
     else:
         items = collection
         if isinstance(data_type, MultisetType):
-            items = (
-                f"flatten(transform(map_entries({collection}), x -> array_repeat(x.key, x.value)))"
-            )
+            items = f"flatten(transform(map_entries({collection}), x -> array_repeat(x.key, x.value)))"
         view = f"LATERAL VIEW {outer}posexplode({items}) {alias} AS p, e"
         element = data_type.element_type  # type: ignore[attr-defined]
         if isinstance(element, RowType):

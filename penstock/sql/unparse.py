@@ -31,7 +31,6 @@ _BINARY: dict[type, str] = {
     exp.DPipe: "||",
     exp.And: "AND",
     exp.Or: "OR",
-    exp.Like: "LIKE",
     exp.NullSafeEQ: "IS NOT DISTINCT FROM",
     exp.NullSafeNEQ: "IS DISTINCT FROM",
 }
@@ -138,9 +137,7 @@ def _in(node: exp.In) -> str:
 
 
 def _between(node: exp.Between) -> str:
-    return (
-        f"{unparse(node.this)} BETWEEN ASYMMETRIC {unparse(node.args['low'])} AND {unparse(node.args['high'])}"
-    )
+    return f"{unparse(node.this)} BETWEEN ASYMMETRIC {unparse(node.args['low'])} AND {unparse(node.args['high'])}"
 
 
 _WRITERS: dict[type, Callable[[Any], str]] = {
@@ -153,6 +150,9 @@ _WRITERS: dict[type, Callable[[Any], str]] = {
     exp.Paren: lambda n: f"({unparse(n.this)})",
     exp.Not: _not,
     exp.Is: _is,
+    exp.Like: lambda n: (
+        f"{unparse(n.this)} {'NOT ' if n.args.get('negate') else ''}LIKE {unparse(n.expression)}"
+    ),
     exp.In: _in,
     exp.Between: _between,
     exp.Case: _case,

@@ -66,7 +66,8 @@ def as_user_function(name: str, found: Any) -> UserFunction:
         adapted: UserFunction = adapt(name)
         return adapted
     raise ValidationError(
-        f"'{name}' is not a user-defined function", do="wrap it with udf(…, result_type=…) of penstock.table.udf"
+        f"'{name}' is not a user-defined function",
+        do="wrap it with udf(…, result_type=…) of penstock.table.udf",
     )
 
 

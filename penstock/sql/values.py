@@ -35,12 +35,14 @@ def row_reader(types: Sequence[DataType], names: Sequence[str]) -> Callable[[Any
             columns = []
             for i, convert in enumerate(converters):
                 values = _plain(batch.column(i))
-                columns.append(values if convert is None else [None if v is None else convert(v) for v in values])
+                columns.append(
+                    values if convert is None else [None if v is None else convert(v) for v in values]
+                )
             if not columns:
                 yield from (Row() for _ in range(batch.num_rows))
                 continue
-            for values in zip(*columns, strict=True):
-                yield named_row(list(values), fields)
+            for row in zip(*columns, strict=True):
+                yield named_row(list(row), fields)
 
     return read
 

@@ -1,20 +1,48 @@
-"""Tables and SQL: what `pyflink.table` offers."""
+"""Tables and SQL: what `pyflink.table` offers.
+
+Names are imported when first asked for: `penstock.sql` uses the plain data classes of this package (schemas,
+catalog objects), so importing those must not pull in the environment that is built on `penstock.sql`.
+"""
 
 from __future__ import annotations
 
-from penstock.common.types import Row, RowKind
-from penstock.table.changelog_mode import ChangelogMode
-from penstock.table.environment_settings import EnvironmentSettings
-from penstock.table.explain_detail import ExplainDetail
-from penstock.table.result_kind import ResultKind
-from penstock.table.schema import Schema
-from penstock.table.sql_dialect import SqlDialect
-from penstock.table.statement_set import StatementSet
-from penstock.table.table_config import TableConfig
-from penstock.table.table_descriptor import FormatDescriptor, TableDescriptor
-from penstock.table.table_environment import StreamTableEnvironment, TableEnvironment
-from penstock.table.table_result import CloseableIterator, TableResult
-from penstock.table.types import DataTypes
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from penstock.common.types import Row, RowKind
+    from penstock.table.changelog_mode import ChangelogMode
+    from penstock.table.environment_settings import EnvironmentSettings
+    from penstock.table.explain_detail import ExplainDetail
+    from penstock.table.result_kind import ResultKind
+    from penstock.table.schema import Schema
+    from penstock.table.sql_dialect import SqlDialect
+    from penstock.table.statement_set import StatementSet
+    from penstock.table.table_config import TableConfig
+    from penstock.table.table_descriptor import FormatDescriptor, TableDescriptor
+    from penstock.table.table_environment import StreamTableEnvironment, TableEnvironment
+    from penstock.table.table_result import CloseableIterator, TableResult
+    from penstock.table.types import DataTypes
+
+_HOMES = {
+    "ChangelogMode": "changelog_mode",
+    "CloseableIterator": "table_result",
+    "DataTypes": "types",
+    "EnvironmentSettings": "environment_settings",
+    "ExplainDetail": "explain_detail",
+    "FormatDescriptor": "table_descriptor",
+    "ResultKind": "result_kind",
+    "Row": "types",
+    "RowKind": "types",
+    "Schema": "schema",
+    "SqlDialect": "sql_dialect",
+    "StatementSet": "statement_set",
+    "StreamTableEnvironment": "table_environment",
+    "TableConfig": "table_config",
+    "TableDescriptor": "table_descriptor",
+    "TableEnvironment": "table_environment",
+    "TableResult": "table_result",
+}
 
 __all__ = [
     "ChangelogMode",
@@ -35,3 +63,12 @@ __all__ = [
     "TableEnvironment",
     "TableResult",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'penstock.table' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"penstock.table.{home}"), name)
+    globals()[name] = value
+    return value

@@ -90,7 +90,9 @@ class TableDescriptor:
             self._options[_key(key)] = _value(value)
             return self
 
-        def format(self, format: str | FormatDescriptor, format_option: Any = None) -> TableDescriptor.Builder:
+        def format(
+            self, format: str | FormatDescriptor, format_option: Any = None
+        ) -> TableDescriptor.Builder:
             prefix = "" if format_option is None else _key(format_option).removesuffix("format")
             descriptor = FormatDescriptor(format) if isinstance(format, str) else format
             self._options[f"{prefix}format"] = descriptor.format

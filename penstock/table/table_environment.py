@@ -13,6 +13,7 @@ from penstock.sql.user_functions import as_user_function
 from penstock.table.catalog import Catalog, CatalogDescriptor, CatalogView
 from penstock.table.environment_settings import EnvironmentSettings
 from penstock.table.explain_detail import ExplainDetail
+from penstock.table.schema import Schema
 from penstock.table.statement_set import StatementSet
 from penstock.table.table_config import ConfigMapping, TableConfig
 from penstock.table.table_descriptor import TableDescriptor
@@ -28,7 +29,8 @@ class TableEnvironment:
         self._settings = environment_settings
         self._config = TableConfig(environment_settings.get_configuration())
         catalogs = CatalogManager(
-            environment_settings.get_built_in_catalog_name(), environment_settings.get_built_in_database_name()
+            environment_settings.get_built_in_catalog_name(),
+            environment_settings.get_built_in_database_name(),
         )
         config = ConfigMapping(self._config.get_configuration())
         self._session = SqlSession(catalogs, config, environment_settings.is_streaming_mode())
@@ -40,7 +42,7 @@ class TableEnvironment:
     def get_config(self) -> TableConfig:
         return self._config
 
-    # -- SQL ---------------------------------------------------------------------------------------------------
+    # -- SQL -------------------------------------------------------------------------------------------
 
     def execute_sql(self, stmt: str) -> TableResult:
         """Runs one statement. Queries compute their rows when they are collected; INSERT runs now."""
@@ -53,7 +55,7 @@ class TableEnvironment:
     def create_statement_set(self) -> StatementSet:
         return StatementSet(self._session)
 
-    # -- catalogs ------------------------------------------------------------------------------------------------
+    # -- catalogs --------------------------------------------------------------------------------------
 
     def register_catalog(self, catalog_name: str, catalog: Catalog) -> None:
         self._session.catalogs.register_catalog(catalog_name, catalog)
@@ -120,9 +122,11 @@ class TableEnvironment:
     def list_functions(self) -> list[str]:
         return [row[0] for row in self._session.execute("SHOW FUNCTIONS").rows()]
 
-    # -- tables ----------------------------------------------------------------------------------------------------
+    # -- tables ----------------------------------------------------------------------------------------
 
-    def create_table(self, path: str, descriptor: TableDescriptor, ignoreIfExists: bool | None = False) -> bool:
+    def create_table(
+        self, path: str, descriptor: TableDescriptor, ignoreIfExists: bool | None = False
+    ) -> bool:
         existed = self._session.catalogs.find_table(split_path(path)) is not None
         self._create(path, descriptor, False, bool(ignoreIfExists))
         return not existed
@@ -161,7 +165,7 @@ class TableEnvironment:
         self._session.catalogs.drop_table(parts, view=view, temporary=temporary, if_exists=lenient)
         return existed
 
-    # -- functions ---------------------------------------------------------------------------------------------------
+    # -- functions -------------------------------------------------------------------------------------
 
     def create_temporary_function(self, path: str, function: Any) -> None:
         parts = split_path(path)
@@ -202,8 +206,27 @@ class StreamTableEnvironment(TableEnvironment):
         settings = environment_settings or EnvironmentSettings.in_streaming_mode()
         return StreamTableEnvironment(settings, stream_execution_environment)
 
+    def from_data_stream(self, data_stream: Any, *fields_or_schema: Any) -> Any:
+        """The stream as a table; a schema may add computed columns and a watermark."""
+        from penstock.table.stream_bridge import table_from_stream
+
+        schema = fields_or_schema[0] if fields_or_schema else None
+        if len(fields_or_schema) > 1 or not (schema is None or isinstance(schema, Schema)):
+            raise NotSupportedError(
+                "from_data_stream with expressions", "the Table API is not part of this build", do="pass a Schema"
+            )
+        return table_from_stream(self._session, data_stream, schema)
+
     def to_data_stream(self, table: Any) -> Any:
-        raise NotSupportedError("to_data_stream", "the bridge between tables and streams is not part of this build")
+        """The table's rows as a stream; its row time becomes the record timestamp."""
+        from penstock.table.stream_bridge import StreamTable, stream_from_table
+
+        if not isinstance(table, StreamTable):
+            raise NotSupportedError(
+                "to_data_stream of a query", "only tables made by from_data_stream can become streams yet"
+            )
+        interval_ms = self._stream_environment.get_config().get_auto_watermark_interval()
+        return stream_from_table(table, interval_ms)
 
 
 def split_path(path: str) -> tuple[str, ...]:
@@ -215,5 +238,6 @@ def split_path(path: str) -> tuple[str, ...]:
     import re
 
     return tuple(
-        (quoted or plain).replace("``", "`") for quoted, plain in re.findall(r"`((?:[^`]|``)+)`|([^.`]+)", path)
+        (quoted or plain).replace("``", "`")
+        for quoted, plain in re.findall(r"`((?:[^`]|``)+)`|([^.`]+)", path)
     )

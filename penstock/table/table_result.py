@@ -83,4 +83,6 @@ class TableResult:
         if self._result.success_only:
             yield "OK"
             return
-        yield from tableau(self._result.schema, self._result.rows(), self._result.is_query and self._result.streaming)
+        yield from tableau(
+            self._result.schema, self._result.rows(), self._result.is_query and self._result.streaming
+        )

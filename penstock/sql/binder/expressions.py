@@ -21,6 +21,7 @@ from penstock.sql.binder.context import BindContext, did_you_mean
 from penstock.sql.binder.scope import Scope
 from penstock.sql.dialect import nodes
 from penstock.sql.functions import FUNCTIONS, NO_LITERAL, ArgType, FunctionDef
+from penstock.sql.no_paren_calls import NO_PAREN_CALLS
 from penstock.sql.rex import (
     AggCall,
     Call,
@@ -40,19 +41,6 @@ from penstock.sql.rex import (
 if TYPE_CHECKING:
     from penstock.sql.binder.query import QueryBinder
 
-NO_PAREN_CALLS = frozenset(
-    {
-        "CURRENT_DATE",
-        "CURRENT_TIME",
-        "CURRENT_TIMESTAMP",
-        "LOCALTIME",
-        "LOCALTIMESTAMP",
-        "CURRENT_ROW_TIMESTAMP",
-        "CURRENT_CATALOG",
-        "CURRENT_DATABASE",
-        "CURRENT_USER",
-    }
-)
 RANKING = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE", "LAG", "LEAD"})
 
 
@@ -120,7 +108,7 @@ class ExpressionBinder:
         except PenstockError as error:
             raise self._ctx.wrap(error, node) from None
 
-    # -- names and literals ----------------------------------------------------------------------------------
+    # -- names and literals ----------------------------------------------------------------------------
 
     def _column(self, node: exp.Column) -> Rex:
         parts = [p for p in node.parts if isinstance(p, exp.Identifier)]
@@ -128,6 +116,10 @@ class ExpressionBinder:
             raise self._ctx.error("'*' cannot stand here", node)
         if len(parts) == 1 and not parts[0].args.get("quoted") and parts[0].name.upper() in NO_PAREN_CALLS:
             return self._named_call(parts[0].name, [], node)
+        if len(parts) == 1 and parts[0].name.upper() == "PI" and "PI" not in map(
+            str.upper, self._scope.column_names()
+        ):
+            return self._named_call("PI", [], node)
         rex, rest = self._scope.resolve(parts, self._ctx)
         return self._fields_of(rex, rest, node)
 
@@ -171,7 +163,7 @@ class ExpressionBinder:
             return self._guarded(lambda: literals.number("-" + inner.this), node)
         return self.call("-", (self.bind(inner),), node)
 
-    # -- operators ----------------------------------------------------------------------------------------------
+    # -- operators -------------------------------------------------------------------------------------
 
     def _binary(self, node: exp.Binary) -> Rex:
         return self.call(_OPERATORS[type(node)], (self.bind(node.this), self.bind(node.expression)), node)
@@ -216,6 +208,8 @@ class ExpressionBinder:
         if isinstance(node, exp.Escape):
             escape = (self.bind(node.expression),)
             node = node.this
+        if node.args.get("negate"):  # sqlglot's own mark of NOT LIKE
+            negated = not negated
         name = "SIMILAR TO" if isinstance(node, exp.SimilarTo) else "LIKE"
         args = (self.bind(node.this), self.bind(node.expression), *escape)
         return self.call(("NOT " if negated else "") + name, args, node)
@@ -254,9 +248,7 @@ class ExpressionBinder:
     def _subquery(self, node: exp.Subquery) -> Rex:
         plan = self._queries.bind(node, self._scope)
         if len(plan.fields) != 1:
-            raise self._ctx.error(
-                f"a scalar subquery has one column, this one has {len(plan.fields)}", node
-            )
+            raise self._ctx.error(f"a scalar subquery has one column, this one has {len(plan.fields)}", node)
         return SubqueryRex(plan.fields[0].type.nullable(), "scalar", plan)
 
     def _tuple(self, node: Any) -> Rex:
@@ -278,12 +270,14 @@ class ExpressionBinder:
             target = TypeRef(parse_type(node.args["to"]))
         except ValidationError as error:
             raise self._ctx.wrap(error, node) from None
-        return self.call("TRY_CAST" if node.args.get("safe") else "CAST", (self.bind(node.this), target), node)
+        return self.call(
+            "TRY_CAST" if node.args.get("safe") else "CAST", (self.bind(node.this), target), node
+        )
 
     def _bracket(self, node: exp.Bracket) -> Rex:
         return self.call("ITEM", (self.bind(node.this), self.bind(node.expressions[0])), node)
 
-    # -- functions -----------------------------------------------------------------------------------------------
+    # -- functions -------------------------------------------------------------------------------------
 
     def _function(self, node: exp.Anonymous, path: list[str] | None = None) -> Rex:
         name = node.this if isinstance(node.this, str) else node.this.name
@@ -383,7 +377,7 @@ class ExpressionBinder:
         descending = bool(node.args.get("desc"))
         return SortKey(self.bind(node.this), descending, bool(node.args.get("nulls_first")))
 
-    # -- OVER ------------------------------------------------------------------------------------------------------
+    # -- OVER ------------------------------------------------------------------------------------------
 
     def _window(self, node: exp.Window) -> Rex:
         if not self._over:
@@ -422,7 +416,8 @@ class ExpressionBinder:
         return definition, args, distinct, condition
 
     def _window_parts(self, node: exp.Window) -> tuple[list[Any], Any, Any]:
-        partition, order, spec = list(node.args.get("partition_by") or []), node.args.get("order"), node.args.get("spec")
+        partition = list(node.args.get("partition_by") or [])
+        order, spec = node.args.get("order"), node.args.get("spec")
         alias = node.args.get("alias")
         if alias is not None:
             base = self._windows.get(alias.name)
@@ -454,7 +449,7 @@ def _dot_parts(node: Any) -> list[exp.Identifier]:
     return [node]
 
 
-def _flatten(node: Any, kind: type) -> list[Any]:
+def _flatten(node: Any, kind: Any) -> list[Any]:
     if type(node) is kind:
         return [*_flatten(node.this, kind), *_flatten(node.expression, kind)]
     return [node]
@@ -513,6 +508,7 @@ _BINDERS: dict[type, Callable[[ExpressionBinder, Any], Rex]] = {
     nodes.TypedLiteral: _B._typed,
     nodes.IntervalLiteral: _B._interval,
     nodes.BinaryLiteral: lambda b, n: b._guarded(lambda: literals.binary(n.this), n),
+    exp.HexString: lambda b, n: b._guarded(lambda: literals.binary(n.this), n),
     nodes.TypeArgument: lambda b, n: TypeRef(parse_type(n.this)),
     nodes.FlinkCast: _B._cast,
     exp.Is: _B._is,

@@ -85,7 +85,9 @@ class GroupWindows:
 
     def _millis(self, rex: Rex, name: str, node: Any) -> int:
         if not isinstance(rex, Const) or not isinstance(rex.type, DayTimeIntervalType):
-            raise self.ctx.error(f"the size of {name} must be an interval literal such as INTERVAL '1' HOUR", node)
+            raise self.ctx.error(
+                f"the size of {name} must be an interval literal such as INTERVAL '1' HOUR", node
+            )
         return int(rex.value)
 
 

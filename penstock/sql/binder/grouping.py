@@ -46,13 +46,17 @@ def _element(node: Any) -> GroupElement:
             for n in range(len(members), -1, -1)
             for pick in itertools.combinations(range(len(members)), n)
         ]
-        return _sets([[sum(p, [])] for p in picks])
+        return _sets([[_flat(p)] for p in picks])
     if isinstance(node, exp.Rollup):
         members = [_items(e) for e in node.expressions]
-        return _sets([[sum(members[:n], [])] for n in range(len(members), -1, -1)])
+        return _sets([[_flat(members[:n])] for n in range(len(members), -1, -1)])
     if isinstance(node, exp.Tuple):
         return _sets([[list(node.expressions)]])
     return GroupElement([node], [[0]])
+
+
+def _flat(groups: list[list[Any]]) -> list[Any]:
+    return [item for group in groups for item in group]
 
 
 def _items(node: Any) -> list[Any]:

@@ -68,7 +68,7 @@ class QueryBinder:
         rest.set("with_", None)
         return inner.bind(rest, outer)
 
-    # -- set operations ---------------------------------------------------------------------------------------
+    # -- set operations --------------------------------------------------------------------------------
 
     def _set_operation(self, node: exp.SetOperation, outer: Scope | None) -> Plan:
         """sqlglot reads `a UNION b INTERSECT c` from left to right; INTERSECT binds tighter."""
@@ -129,7 +129,7 @@ class QueryBinder:
         cast = tuple(tuple(cast_rex(v, f.type) for v, f in zip(r, fields, strict=True)) for r in rows)
         return Values(tuple(fields), cast)
 
-    # -- ORDER BY, LIMIT ----------------------------------------------------------------------------------------
+    # -- ORDER BY, LIMIT -------------------------------------------------------------------------------
 
     def _modifiers(self, node: Any, plan: Plan, outer: Scope | None) -> Plan:
         order = node.args.get("order")
@@ -172,7 +172,7 @@ class QueryBinder:
             return int(node.this)
         raise self.ctx.error("LIMIT and OFFSET need a whole number", node)
 
-    # -- IN -----------------------------------------------------------------------------------------------------
+    # -- IN --------------------------------------------------------------------------------------------
 
     def align_in(self, left: list[Rex], plan: Plan, node: Any) -> tuple[list[Rex], Plan]:
         """Casts both sides of `IN (query)` to their common types."""
@@ -204,4 +204,3 @@ def rename(plan: Plan, names: list[str]) -> Plan:
         return plan
     exprs = tuple(InputRef(f.type, i, f.time) for i, f in enumerate(plan.fields))
     return Project(fields, plan, exprs)
-

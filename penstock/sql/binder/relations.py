@@ -81,7 +81,7 @@ class RelationBinder:
             bound = Bound(plan, Scope([Relation(node.alias, 0, plan.fields)], self._outer))
         return bound
 
-    # -- one relation ------------------------------------------------------------------------------------------
+    # -- one relation ----------------------------------------------------------------------------------
 
     def _relation(self, node: Any, outer: Scope | None) -> tuple[Plan, str | None, tuple[str, ...]]:
         if isinstance(node, exp.MatchRecognize):
@@ -109,7 +109,9 @@ class RelationBinder:
 
     def _renamed(self, plan: Plan, node: Any) -> Plan:
         alias = node.args.get("alias")
-        columns = [c.name for c in alias.args.get("columns") or []] if isinstance(alias, exp.TableAlias) else []
+        columns = (
+            [c.name for c in alias.args.get("columns") or []] if isinstance(alias, exp.TableAlias) else []
+        )
         if not columns:
             return plan
         if len(columns) != len(plan.fields):
@@ -161,7 +163,7 @@ class RelationBinder:
         plan, _, _ = self._relation(source, self._outer)
         return MatchRecognize(plan.fields, plan, node)
 
-    # -- joins --------------------------------------------------------------------------------------------------
+    # -- joins -----------------------------------------------------------------------------------------
 
     def _join(self, left: Bound, join: exp.Join) -> Bound:
         node = join.this
@@ -183,9 +185,7 @@ class RelationBinder:
             return self._temporal(left, plan, relation, kind, join, version)
         return self._joined(left, plan, [relation], kind, join)
 
-    def _joined(
-        self, left: Bound, plan: Plan, relations: list[Relation], kind: Any, join: exp.Join
-    ) -> Bound:
+    def _joined(self, left: Bound, plan: Plan, relations: list[Relation], kind: Any, join: exp.Join) -> Bound:
         width = len(left.plan.fields)
         moved = [Relation(r.alias, r.start + width, r.fields, r.path) for r in relations]
         scope = Scope([*left.scope.relations, *moved], self._outer, list(left.scope.merged))
@@ -261,7 +261,13 @@ class RelationBinder:
         if joined.condition is None:
             raise self._ctx.error("a temporal join needs an ON condition", join)
         temporal = TemporalJoin(
-            joined.fields, joined.left, joined.right, kind, joined.condition, time.index, time.time == "proctime"
+            joined.fields,
+            joined.left,
+            joined.right,
+            kind,
+            joined.condition,
+            time.index,
+            time.time == "proctime",
         )
         return Bound(temporal, bound.scope)
 
@@ -277,7 +283,7 @@ class RelationBinder:
         assert isinstance(joined, Join)
         return Bound(Correlate(joined.fields, left.plan, plan, kind, joined.condition), bound.scope)
 
-    # -- UNNEST and table functions ---------------------------------------------------------------------------------
+    # -- UNNEST and table functions --------------------------------------------------------------------
 
     def _attach(self, left: Bound, node: Any, outer: bool, on: Any) -> Bound:
         if isinstance(node, exp.Unnest):
@@ -341,7 +347,13 @@ class RelationBinder:
         name = str(node.this)
         function = self._ctx.catalogs.find_function(name)
         if function is None or getattr(function, "kind", "") != "table":
-            if name.upper() in ("TO_CHANGELOG", "FROM_CHANGELOG", "ML_PREDICT", "ML_EVALUATE", "VECTOR_SEARCH"):
+            if name.upper() in (
+                "TO_CHANGELOG",
+                "FROM_CHANGELOG",
+                "ML_PREDICT",
+                "ML_EVALUATE",
+                "VECTOR_SEARCH",
+            ):
                 raise NotSupportedError(f"table function {name}", "it is not built in here")
             raise self._ctx.error(f"there is no table function {name}", node)
         binder = ExpressionBinder(self._ctx, left.scope, self.queries, place="a table function")
@@ -351,7 +363,9 @@ class RelationBinder:
         names = [c.name for c in alias.args.get("columns") or []] if alias is not None else []
         if names:
             if len(names) != len(fields):
-                raise self._ctx.error(f"{name} gives {len(fields)} columns, the alias names {len(names)}", node)
+                raise self._ctx.error(
+                    f"{name} gives {len(fields)} columns, the alias names {len(names)}", node
+                )
             fields = [replace(f, name=n) for f, n in zip(fields, names, strict=True)]
         if outer:
             fields = [replace(f, type=f.type.nullable()) for f in fields]
@@ -392,5 +406,3 @@ def _joined_fields(left: Fields, right: Fields, kind: str) -> Fields:
 
 def _nullable(rex: Rex) -> Rex:
     return replace(rex, type=rex.type.nullable())
-
-

@@ -66,9 +66,7 @@ class Scope:
             scope, depth = scope.parent, depth + 1
         raise self._unknown(parts, ctx)
 
-    def _find(
-        self, parts: list[exp.Identifier], ctx: BindContext
-    ) -> tuple[Rex, list[exp.Identifier]] | None:
+    def _find(self, parts: list[exp.Identifier], ctx: BindContext) -> tuple[Rex, list[exp.Identifier]] | None:
         names = [p.name for p in parts]
         for size in range(min(3, len(parts) - 1), 0, -1):
             matches = [r for r in self.relations if _is_named(r, names[:size])]
@@ -81,7 +79,9 @@ class Scope:
         column = self._unqualified(names[0], parts[0], ctx)
         return None if column is None else (column, parts[1:])
 
-    def _in_relation(self, relation: Relation, name: str, node: exp.Identifier, ctx: BindContext) -> Rex | None:
+    def _in_relation(
+        self, relation: Relation, name: str, node: exp.Identifier, ctx: BindContext
+    ) -> Rex | None:
         hits = [i for i, f in enumerate(relation.fields) if f.name == name]
         if len(hits) > 1:
             raise ctx.error(f"column '{name}' is ambiguous", node)
@@ -138,5 +138,3 @@ def _is_named(relation: Relation, names: list[str]) -> bool:
     if len(names) == 1:
         return relation.alias == names[0]
     return len(relation.path) >= len(names) and list(relation.path[-len(names) :]) == names
-
-

@@ -54,7 +54,7 @@ class SelectBinder:
         plan = self._project(plan, fields, items, keys, [own for _, own in order])
         return plan
 
-    # -- clauses ---------------------------------------------------------------------------------------------
+    # -- clauses ---------------------------------------------------------------------------------------
 
     def _from(self) -> tuple[Plan, Scope]:
         relations = RelationBinder(self._queries, self._outer)
@@ -106,7 +106,12 @@ class SelectBinder:
         elif isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
             name = node.expression.name
         rex = binder.bind(node)
-        if isinstance(node, exp.Column) and not isinstance(rex, InputRef) and name and name.upper().startswith("CURRENT_"):
+        if (
+            isinstance(node, exp.Column)
+            and not isinstance(rex, InputRef)
+            and name
+            and name.upper().startswith("CURRENT_")
+        ):
             name = None
         return [(name, rex)]
 
@@ -141,7 +146,7 @@ class SelectBinder:
             return names.index(node.name)
         return None
 
-    # -- grouping ----------------------------------------------------------------------------------------------
+    # -- grouping --------------------------------------------------------------------------------------
 
     def _is_grouped(self, rexes: list[Rex]) -> bool:
         if self._node.args.get("group") is not None or self._node.args.get("having") is not None:
@@ -187,14 +192,12 @@ class SelectBinder:
         if not self._ctx.streaming:
             return
         if len({(c.partition, c.order, c.frame) for c in calls}) > 1:
-            raise self._ctx.error(
-                "streaming OVER aggregates of one SELECT must share one window", self._node
-            )
+            raise self._ctx.error("streaming OVER aggregates of one SELECT must share one window", self._node)
         for call in calls:
             if call.frame is not None and call.frame.end[0] == "FOLLOWING":
                 raise self._ctx.error("a streaming OVER window cannot end in FOLLOWING rows", self._node)
 
-    # -- output --------------------------------------------------------------------------------------------------
+    # -- output ----------------------------------------------------------------------------------------
 
     def _project(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,10 @@ from penstock.table.schema import SchemaColumn
 
 if TYPE_CHECKING:
     from penstock.sql.binder.query import QueryBinder
+
+
+_SOURCE_WATERMARK = re.compile(r"\s*SOURCE_WATERMARK\s*\(\s*\)\s*", re.IGNORECASE)
+"""The connector makes the watermarks itself."""
 
 
 def bind_table(
@@ -76,7 +81,10 @@ def _watermark(plan: Plan, column: str, text: str, queries: QueryBinder, ctx: Bi
     binder = ExpressionBinder(
         ctx.for_text(text), Scope([Relation(None, 0, plan.fields)]), queries, place="a watermark"
     )
-    expression = binder.bind(parse_expression(text))
+    if _SOURCE_WATERMARK.fullmatch(text):
+        expression: Rex = Call(data_type, "SOURCE_WATERMARK", ())
+    else:
+        expression = binder.bind(parse_expression(text))
     fields = tuple(replace(f, time="rowtime") if i == index else f for i, f in enumerate(plan.fields))
     return Watermark(fields, plan, index, expression)
 

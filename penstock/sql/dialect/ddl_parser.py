@@ -13,14 +13,14 @@ from penstock.sql.dialect.flink import FlinkParser
 from penstock.sql.dialect.reserved import RESERVED
 from penstock.table.schema import Schema, SchemaColumn, WatermarkDeclaration
 
-_NO_MODELS = "machine-learning models are not part of this project"
+_NO_MODELS = "models and their connections are not part of this project"
 _TYPE_ENDS = ("COMMENT", "METADATA", "PRIMARY", "CONSTRAINT", "FIRST", "AFTER", "AS")
 
 
 class DdlParser(FlinkParser):
     """Reads what defines things."""
 
-    # -- small pieces -------------------------------------------------------------------------------------
+    # -- small pieces ----------------------------------------------------------------------------------
 
     def _need(self, word: str) -> None:
         if not self._match_text_seq(word):
@@ -129,7 +129,7 @@ class DdlParser(FlinkParser):
             self._advance()
         return st.UnsupportedStatement(feature, because, sql=self.sql)
 
-    # -- CREATE ---------------------------------------------------------------------------------------------
+    # -- CREATE ----------------------------------------------------------------------------------------
 
     def _create(self) -> st.Statement:
         replace = bool(self._match_text_seq("OR", "REPLACE"))
@@ -164,7 +164,8 @@ class DdlParser(FlinkParser):
     def _create_table(self, temporary: bool, replace: bool) -> st.Statement:
         if_not_exists = self._if_not_exists()
         path = self._path()
-        schema, order = Schema(), ()
+        schema = Schema()
+        order: tuple[str, ...] = ()
         if self._match(TokenType.L_PAREN):
             schema, order = self._table_elements()
         comment = self._comment()
@@ -176,7 +177,8 @@ class DdlParser(FlinkParser):
         if distribution is None and self._match_text_seq("DISTRIBUTED"):
             distribution = self._distribution()
         options = self._options() if self._match(TokenType.WITH) else {}
-        like, like_options = None, ()
+        like: st.Path | None = None
+        like_options: tuple[tuple[str, str], ...] = ()
         query = None
         if self._match(TokenType.LIKE):
             like, like_options = self._path(), self._like_options()
@@ -356,7 +358,7 @@ class DdlParser(FlinkParser):
             path, class_name, language, temporary, system, lenient, alter, tuple(resources), sql=self.sql
         )
 
-    # -- DROP -------------------------------------------------------------------------------------------------
+    # -- DROP ------------------------------------------------------------------------------------------
 
     def _drop(self) -> st.Statement:
         temporary = bool(self._match_text_seq("TEMPORARY"))
@@ -376,7 +378,7 @@ class DdlParser(FlinkParser):
             cascade = self._prev.text.upper() == "CASCADE"
         return st.DropStatement(kind, path, if_exists, temporary, system, cascade, sql=self.sql)
 
-    # -- ALTER ------------------------------------------------------------------------------------------------
+    # -- ALTER -----------------------------------------------------------------------------------------
 
     def _alter(self) -> st.Statement:
         temporary = bool(self._match_text_seq("TEMPORARY"))
@@ -441,7 +443,9 @@ class DdlParser(FlinkParser):
             return st.AddColumns(distribution=self._distribution(), modify=modify)
         wrapped = self._match(TokenType.L_PAREN)
         columns: list[tuple[SchemaColumn, str | None]] = []
-        watermark, key, key_name = None, (), None
+        watermark: WatermarkDeclaration | None = None
+        key: tuple[str, ...] = ()
+        key_name: str | None = None
         while True:
             if self._match_text_seq("WATERMARK"):
                 watermark = self._watermark()

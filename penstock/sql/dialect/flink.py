@@ -4,7 +4,8 @@ sqlglot parses queries and expressions; what is overridden here makes it read Fl
 the binder needs:
 
 - Every call stays an `exp.Anonymous` with the name as written, so that the function registry alone decides
-  what a name means. Keyword forms (`EXTRACT(YEAR FROM x)`) become plain calls, as `functions/registry.py` lists.
+  what a name means. Keyword forms (`EXTRACT(YEAR FROM x)`) become plain calls: `functions/registry.py`
+  lists them.
 - Types are kept as text and read by `common/datatype_parser.py`.
 - Only structural words are keywords for the tokenizer; all others are plain words, and `check_reserved`
   refuses reserved ones as names afterwards.
@@ -36,75 +37,14 @@ from penstock.sql.dialect.nodes import (
 )
 
 _OPERATORS = ("||", ">=", "<=", "<>", "!=", "=>", "/*+")
-_WORDS = [
-    "ALL",
-    "AND",
-    "ANY",
-    "AS",
-    "ASC",
-    "BETWEEN",
-    "CASE",
-    "CROSS",
-    "CUBE",
-    "DESC",
-    "DISTINCT",
-    "ELSE",
-    "END",
-    "ESCAPE",
-    "EXCEPT",
-    "EXISTS",
-    "FALSE",
-    "FETCH",
-    "FILTER",
-    "FIRST",
-    "FOR",
-    "FROM",
-    "FULL",
-    "HAVING",
-    "IN",
-    "INNER",
-    "INTERSECT",
-    "INTERVAL",
-    "INTO",
-    "IS",
-    "JOIN",
-    "LATERAL",
-    "LEFT",
-    "LIKE",
-    "LIMIT",
-    "NATURAL",
-    "NEXT",
-    "NOT",
-    "NULL",
-    "OFFSET",
-    "ON",
-    "OR",
-    "ORDINALITY",
-    "OUTER",
-    "OVER",
-    "OVERLAPS",
-    "PARTITION",
-    "RANGE",
-    "RECURSIVE",
-    "RIGHT",
-    "ROLLUP",
-    "ROW",
-    "ROWS",
-    "QUALIFY",
-    "SELECT",
-    "SOME",
-    "TABLE",
-    "THEN",
-    "TRUE",
-    "UNION",
-    "UNNEST",
-    "USING",
-    "VALUES",
-    "WHEN",
-    "WHERE",
-    "WINDOW",
-    "WITH",
-]
+_WORD_LIST = """
+    ALL AND ANY AS ASC BETWEEN CASE CROSS CUBE DESC DISTINCT ELSE END ESCAPE EXCEPT EXISTS FALSE
+    FETCH FILTER FIRST FOR FROM FULL HAVING IN INNER INTERSECT INTERVAL INTO IS JOIN LATERAL LEFT
+    LIKE LIMIT NATURAL NEXT NOT NULL OFFSET ON OR ORDINALITY OUTER OVER OVERLAPS PARTITION RANGE
+    RECURSIVE RIGHT ROLLUP ROW ROWS QUALIFY SELECT SOME TABLE THEN TRUE UNION UNNEST USING VALUES
+    WHEN WHERE WINDOW WITH
+"""
+_WORDS = tuple(_WORD_LIST.split())
 _PHRASES = ("GROUP BY", "ORDER BY", "PARTITION BY", "GROUPING SETS", "SIMILAR TO")
 _TRIM_SIDES = ("LEADING", "TRAILING", "BOTH")
 _PLAIN_LITERALS = ("DATE", "TIME", "TIMESTAMP", "TIMESTAMP_LTZ")
@@ -160,7 +100,7 @@ class FlinkParser(parser.Parser):
     STRING_ALIASES = False
     VALUES_FOLLOWED_BY_PAREN = True
 
-    # -- expressions -------------------------------------------------------------------------------------
+    # -- expressions -----------------------------------------------------------------------------------
 
     def _word(self, ahead: int = 0) -> str:
         """The current (or a later) token's text in capitals, "" for quoted names, texts and the end."""
@@ -313,7 +253,7 @@ class FlinkParser(parser.Parser):
             args.append(self._parse_disjunction())
         return self._call(name, *args)
 
-    # -- JSON functions ----------------------------------------------------------------------------------
+    # -- JSON functions --------------------------------------------------------------------------------
 
     def _flink_json_exists(self) -> exp.Expr:
         args = self._parse_csv(self._parse_disjunction)
@@ -415,7 +355,7 @@ class FlinkParser(parser.Parser):
             self._fail("JSON_ARRAYAGG takes no ORDER BY")
         return self._call("JSON_ARRAYAGG", item, self._json_nulls("ABSENT"))
 
-    # -- FROM clause -------------------------------------------------------------------------------------
+    # -- FROM clause -----------------------------------------------------------------------------------
 
     def _parse_table_parts(self, *args: Any, **kwargs: Any) -> Any:
         table = super()._parse_table_parts(*args, **kwargs)
@@ -516,7 +456,7 @@ class FlinkParser(parser.Parser):
             columns.append(self._parse_column())
         return columns
 
-    # -- errors ------------------------------------------------------------------------------------------
+    # -- errors ----------------------------------------------------------------------------------------
 
     def _expect(self, token_type: TokenType, text: str) -> None:
         if not self._match(token_type):

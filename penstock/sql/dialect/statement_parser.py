@@ -17,20 +17,9 @@ from penstock.sql.dialect import statements as st
 from penstock.sql.dialect.ddl_parser import DdlParser
 from penstock.sql.dialect.flink import Flink, FlinkTokenizer, error_at
 from penstock.sql.dialect.reserved import RESERVED
+from penstock.sql.no_paren_calls import NO_PAREN_CALLS
 
 _DETAILS = ("ESTIMATED_COST", "CHANGELOG_MODE", "JSON_EXECUTION_PLAN", "PLAN_ADVICE")
-_NO_PAREN_CALLS = frozenset(
-    [
-        "CURRENT_DATE",
-        "CURRENT_TIME",
-        "CURRENT_TIMESTAMP",
-        "LOCALTIME",
-        "LOCALTIMESTAMP",
-        "CURRENT_ROW_TIMESTAMP",
-        "CURRENT_CATALOG",
-        "CURRENT_USER",
-    ]
-)
 
 
 def parse_statements(sql: str) -> list[st.Statement]:
@@ -86,6 +75,10 @@ def _split(tokens: list[Token]) -> list[list[Token]]:
         else:
             pieces[-1].append(token)
     return [piece for piece in pieces if piece]
+
+
+def _after_semicolon(tokens: list[Token]) -> bool:
+    return not tokens or tokens[-1].token_type == TokenType.SEMICOLON
 
 
 class StatementParser(DdlParser):
@@ -157,7 +150,7 @@ class StatementParser(DdlParser):
         check_reserved(query, self.sql)
         return query
 
-    # -- data ---------------------------------------------------------------------------------------------
+    # -- data ------------------------------------------------------------------------------------------
 
     def _insert(self) -> st.InsertStatement:
         overwrite = self._match_text_seq("OVERWRITE") is True
@@ -204,7 +197,7 @@ class StatementParser(DdlParser):
         self._need("TABLE")
         return st.TruncateStatement(self._path(), sql=self.sql)
 
-    # -- statement sets, EXPLAIN ------------------------------------------------------------------------------
+    # -- statement sets, EXPLAIN -----------------------------------------------------------------------
 
     def _begin(self) -> st.Statement:
         self._need("STATEMENT")
@@ -246,7 +239,7 @@ class StatementParser(DdlParser):
             return st.ExplainStatement(self._statement_set(), tuple(details), sql=self.sql)
         return st.ExplainStatement(self._statement(), tuple(details), sql=self.sql)
 
-    # -- session ----------------------------------------------------------------------------------------------
+    # -- session ---------------------------------------------------------------------------------------
 
     def _use(self) -> st.Statement:
         if self._match_text_seq("CATALOG"):
@@ -390,7 +383,7 @@ def check_reserved(tree: exp.Expr, sql: str) -> None:
         if identifier.args.get("quoted") or word not in RESERVED:
             continue
         parent = identifier.parent
-        if word in _NO_PAREN_CALLS and isinstance(parent, exp.Column) and not parent.args.get("table"):
+        if word in NO_PAREN_CALLS and isinstance(parent, exp.Column) and not parent.args.get("table"):
             continue
         offset = identifier.meta.get("start", 0)
         raise error_at(

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.common.errors import NotSupportedError
 from penstock.sql.dialect import statements as st
-from penstock.sql.operations import ddl, dml, explain, show
+from penstock.sql.operations import ddl, dml
+from penstock.sql.operations import explain as explaining
+from penstock.sql.operations import show as showing
 from penstock.sql.result import StatementResult
 
 if TYPE_CHECKING:
@@ -41,12 +43,12 @@ _HANDLERS: dict[type, Handler] = {
     st.CreateFunctionStatement: ddl.create_function,
     st.AlterStatement: ddl.alter,
     st.DropStatement: ddl.drop,
-    st.UseStatement: show.use,
-    st.ShowStatement: show.show,
-    st.DescribeStatement: show.describe,
-    st.SetStatement: show.set_option,
-    st.ResetStatement: show.reset_option,
-    st.AnalyzeTableStatement: show.analyze,
-    st.ModuleStatement: show.module,
-    st.ExplainStatement: explain.explain,
+    st.UseStatement: showing.use,
+    st.ShowStatement: showing.show,
+    st.DescribeStatement: showing.describe,
+    st.SetStatement: showing.set_option,
+    st.ResetStatement: showing.reset_option,
+    st.AnalyzeTableStatement: showing.analyze,
+    st.ModuleStatement: showing.module,
+    st.ExplainStatement: explaining.explain,
 }

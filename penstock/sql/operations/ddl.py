@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from penstock.sql.session import SqlSession
 
 
-# -- tables --------------------------------------------------------------------------------------------------
+# -- tables --------------------------------------------------------------------------------------------
 
 
 def create_table(session: SqlSession, statement: st.CreateTableStatement) -> StatementResult:
@@ -49,10 +49,15 @@ def table_of(session: SqlSession, statement: st.CreateTableStatement) -> Catalog
     """The catalog table a CREATE TABLE describes, LIKE merged in."""
     if statement.column_order:
         raise ValidationError(
-            f"column '{statement.column_order[0]}' has no type", do="only CREATE TABLE … AS may leave types out"
+            f"column '{statement.column_order[0]}' has no type",
+            do="only CREATE TABLE … AS may leave types out",
         )
     table = CatalogTable(
-        statement.schema, statement.options, statement.comment, statement.partition_keys, statement.distribution
+        statement.schema,
+        statement.options,
+        statement.comment,
+        statement.partition_keys,
+        statement.distribution,
     )
     if statement.like is not None:
         _, base = session.catalogs.resolve_table(statement.like)
@@ -125,14 +130,16 @@ def _create_table_as(session: SqlSession, statement: st.CreateTableStatement) ->
         session.catalogs.drop_table(statement.path, view=False, temporary=False, if_exists=True)
     check_table(session, identifier, table)
     session.catalogs.create_table(statement.path, table, temporary=statement.temporary, if_not_exists=False)
-    names = tuple(f.name for f in plan.fields) if not statement.column_order else tuple(
-        c.name for c in result_schema(plan).get_columns()
+    names = (
+        tuple(f.name for f in plan.fields)
+        if not statement.column_order
+        else tuple(c.name for c in result_schema(plan).get_columns())
     )
     insert = st.InsertStatement(statement.path, statement.query, names, sql=statement.sql)
     return execute_sinks(session, [plan_insert(session, insert)])
 
 
-# -- views ---------------------------------------------------------------------------------------------------
+# -- views ---------------------------------------------------------------------------------------------
 
 
 def create_view(session: SqlSession, statement: st.CreateViewStatement) -> StatementResult:
@@ -144,9 +151,7 @@ def create_view(session: SqlSession, statement: st.CreateViewStatement) -> State
     plan = session.bind(statement.ast, statement.sql)
     names = list(statement.columns) or result_schema(plan).get_column_names()
     if len(names) != len(plan.fields):
-        raise ValidationError(
-            f"the view names {len(names)} columns, but its query has {len(plan.fields)}"
-        )
+        raise ValidationError(f"the view names {len(names)} columns, but its query has {len(plan.fields)}")
     if len(set(names)) < len(names):
         raise ValidationError("a view needs different column names", do="give the columns aliases")
     builder = Schema.new_builder()
@@ -167,7 +172,9 @@ def create_view(session: SqlSession, statement: st.CreateViewStatement) -> State
     return ok()
 
 
-def _replace_view(session: SqlSession, statement: st.CreateViewStatement, view: CatalogView) -> StatementResult:
+def _replace_view(
+    session: SqlSession, statement: st.CreateViewStatement, view: CatalogView
+) -> StatementResult:
     identifier, old = session.catalogs.resolve_table(statement.path)
     if not isinstance(old, CatalogView):
         raise CatalogError(f"view '{identifier.as_summary_string()}' does not exist")
@@ -179,7 +186,7 @@ def _replace_view(session: SqlSession, statement: st.CreateViewStatement, view: 
     return ok()
 
 
-# -- catalogs, databases, functions ----------------------------------------------------------------------------
+# -- catalogs, databases, functions --------------------------------------------------------------------
 
 
 def create_catalog(session: SqlSession, statement: st.CreateCatalogStatement) -> StatementResult:

@@ -163,9 +163,7 @@ def _arrange(
     return Project(output, source, tuple(exprs))
 
 
-def _target_columns(
-    statement: st.InsertStatement, names: list[str], static: dict[str, Const]
-) -> list[str]:
+def _target_columns(statement: st.InsertStatement, names: list[str], static: dict[str, Const]) -> list[str]:
     if statement.columns is None:
         return [n for n in names if n not in static]
     for name in statement.columns:
@@ -176,9 +174,7 @@ def _target_columns(
     return [n for n in statement.columns if n not in static]
 
 
-def _store(
-    value: Rex, target: DataType, name: str, path: str, source: Plan, fields: list[Any]
-) -> Rex:
+def _store(value: Rex, target: DataType, name: str, path: str, source: Plan, fields: list[Any]) -> Rex:
     if not storable(value.type, target):
         raise ValidationError(
             f"column types of query result and sink for '{path}' do not match: incompatible types for sink "
@@ -188,7 +184,9 @@ def _store(
         )
     if isinstance(value.type, (CharType, VarCharType)) and isinstance(target, (CharType, VarCharType)):
         return value
-    if isinstance(value.type, (BinaryType, VarBinaryType)) and isinstance(target, (BinaryType, VarBinaryType)):
+    if isinstance(value.type, (BinaryType, VarBinaryType)) and isinstance(
+        target, (BinaryType, VarBinaryType)
+    ):
         return value
     return cast_rex(value, target.nullable())
 

@@ -23,9 +23,7 @@ _DEFAULTS = {
 }
 
 
-def merge_like(
-    table: CatalogTable, base: CatalogTable, choices: tuple[tuple[str, str], ...]
-) -> CatalogTable:
+def merge_like(table: CatalogTable, base: CatalogTable, choices: tuple[tuple[str, str], ...]) -> CatalogTable:
     """The table with what its strategies take over from the base."""
     strategy = dict(_DEFAULTS)
     for action, what in choices:
@@ -43,7 +41,8 @@ def merge_like(
         options=_options(table, base, strategy["OPTIONS"]),
         comment=table.comment or base.comment,
         partition_keys=_partitions(table, base, strategy["PARTITIONS"]),
-        distribution=table.distribution or (base.distribution if strategy["DISTRIBUTION"] != "EXCLUDING" else None),
+        distribution=table.distribution
+        or (base.distribution if strategy["DISTRIBUTION"] != "EXCLUDING" else None),
     )
 
 
@@ -70,9 +69,7 @@ def _schema(table: CatalogTable, base: CatalogTable, strategy: dict[str, str]) -
     )
 
 
-def _columns(
-    table: CatalogTable, base: CatalogTable, strategy: dict[str, str]
-) -> tuple[SchemaColumn, ...]:
+def _columns(table: CatalogTable, base: CatalogTable, strategy: dict[str, str]) -> tuple[SchemaColumn, ...]:
     merged: list[SchemaColumn] = []
     for column in base.schema.columns:
         if column.is_computed and strategy["GENERATED"] == "EXCLUDING":

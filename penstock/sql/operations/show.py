@@ -33,7 +33,9 @@ def use(session: SqlSession, statement: st.UseStatement) -> StatementResult:
 def module(session: SqlSession, statement: st.ModuleStatement) -> StatementResult:
     if statement.load and statement.name != "core":
         raise NotSupportedError(f"module {statement.name}", "only the core module is built in")
-    raise ValidationError(f"module {statement.name} cannot be {'loaded twice' if statement.load else 'unloaded'}")
+    raise ValidationError(
+        f"module {statement.name} cannot be {'loaded twice' if statement.load else 'unloaded'}"
+    )
 
 
 def set_option(session: SqlSession, statement: st.SetStatement) -> StatementResult:
@@ -62,7 +64,7 @@ def analyze(session: SqlSession, statement: st.AnalyzeTableStatement) -> Stateme
     return ok()
 
 
-# -- SHOW --------------------------------------------------------------------------------------------------------
+# -- SHOW ----------------------------------------------------------------------------------------------
 
 
 def show(session: SqlSession, statement: st.ShowStatement) -> StatementResult:
@@ -147,7 +149,7 @@ def _columns(session: SqlSession, statement: st.ShowStatement) -> StatementResul
     return StatementResult(result.schema, lambda: iter(rows))
 
 
-# -- DESCRIBE ----------------------------------------------------------------------------------------------------
+# -- DESCRIBE ------------------------------------------------------------------------------------------
 
 
 def describe(session: SqlSession, statement: st.DescribeStatement) -> StatementResult:
@@ -208,11 +210,16 @@ def _describe_function(session: SqlSession, statement: st.DescribeStatement) -> 
     columns = [("info name", _STRING), ("info value", _STRING)]
     user = session.catalogs.find_function(".".join(statement.path))
     if user is not None:
-        return table(columns, [("is system function", "false"), ("kind", getattr(user, "kind", "scalar").upper())])
+        return table(
+            columns, [("is system function", "false"), ("kind", getattr(user, "kind", "scalar").upper())]
+        )
     definition = FUNCTIONS.get(name.upper())
     if definition is None:
         raise ValidationError(f"function {name} does not exist")
     rows = [("is system function", "true"), ("is temporary", "false")]
     if statement.extended:
-        rows += [("kind", definition.kind.upper()), ("is deterministic", str(definition.deterministic).lower())]
+        rows += [
+            ("kind", definition.kind.upper()),
+            ("is deterministic", str(definition.deterministic).lower()),
+        ]
     return table(columns, rows)

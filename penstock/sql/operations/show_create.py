@@ -41,7 +41,9 @@ def table_text(identifier: ObjectIdentifier, table: CatalogTable, temporary: boo
         lines.append(f"WATERMARK FOR {_name(mark.column)} AS {canonical(mark.expression)}")
     if table.schema.primary_key:
         keys = ", ".join(_name(k) for k in table.schema.primary_key)
-        lines.append(f"CONSTRAINT {_name(table.schema.primary_key_name or '')} PRIMARY KEY ({keys}) NOT ENFORCED")
+        lines.append(
+            f"CONSTRAINT {_name(table.schema.primary_key_name or '')} PRIMARY KEY ({keys}) NOT ENFORCED"
+        )
     word = "CREATE TEMPORARY TABLE" if temporary else "CREATE TABLE"
     text = f"{word} {identifier.as_serializable_string()} (\n  " + ",\n  ".join(lines) + "\n)\n"
     if table.comment:
@@ -57,7 +59,9 @@ def view_text(identifier: ObjectIdentifier, view: CatalogView, temporary: bool =
     word = "CREATE TEMPORARY VIEW" if temporary else "CREATE VIEW"
     names = ",\n  ".join(_name(c.name) for c in view.schema.columns)
     comment = f"COMMENT {_text(view.comment)}\n" if view.comment else ""
-    return f"{word} {identifier.as_serializable_string()} (\n  {names}\n)\n{comment}AS {view.original_query}\n"
+    return (
+        f"{word} {identifier.as_serializable_string()} (\n  {names}\n)\n{comment}AS {view.original_query}\n"
+    )
 
 
 def _name(name: str) -> str:

@@ -81,5 +81,3 @@ def _as_outer(rex: Rex) -> Rex:
         return None
 
     return transform(rex, lift)
-
-
