@@ -67,9 +67,8 @@ class StoredTimerQueue(TimerQueue):
             heappush(self._times, time_ms)
         elif entry in bucket:
             return
+        # A tombstone for the same timer may stay: what was added wins when the changes are collected.
         bucket[entry] = None
-        if self._tombstones:
-            self._tombstones.discard(_store_key(time_ms, entry))
 
     def delete(self, time_ms: int, namespace: Any = VOID_NAMESPACE) -> None:
         entry = self._overlay.in_namespace(self._overlay.current(), namespace)

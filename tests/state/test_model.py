@@ -26,9 +26,11 @@ LIST = ListStateDescriptor("list", Types.LONG())
 MAP = MapStateDescriptor("map", Types.PICKLED_BYTE_ARRAY(), Types.LONG())
 SUM = ReducingStateDescriptor("sum", lambda a, b: a + b, Types.LONG())
 
-keys = st.sampled_from(["a", "b", 1, True, 1.0, ("t", 1), "long" * 60])
+KEYS = ["a", 1, True, ("t", 1), "long" * 60]
+WINDOWS = [None, (0, 10), (10, 20), "w" * 150]
+keys = st.sampled_from(KEYS)
 map_keys = st.sampled_from(["x", 1, True, ("p", 2), "y" * 200])
-windows = st.sampled_from([None, (0, 10), (10, 20), "w" * 150])
+windows = st.sampled_from(WINDOWS)
 numbers = st.integers(-5, 5)
 times = st.integers(-20, 20)
 
@@ -175,16 +177,31 @@ class BackendMachine(RuleBasedStateMachine):
         assert set(fired) == {timer for timer in self.model.timers if timer[0] <= time}
         self.model.timers -= set(fired)
 
-    @rule(restart=st.sampled_from([None, "memory", "lmdb"]), take_snapshot=st.booleans())
-    def commit(self, restart, take_snapshot):
+    def look_at_everything(self):
+        for key in KEYS:
+            self.read_value(key)
+            self.read_map(key)
+            for window in WINDOWS:
+                self.read_list(key, window)
+                place = self.at(key, window)
+                assert self.sum.get() == self.model.sums.get(place)
+
+    @rule(
+        restart=st.sampled_from([None, None, "memory", "lmdb"]),
+        take_snapshot=st.booleans(),
+        look=st.booleans(),
+    )
+    def commit(self, restart, take_snapshot, look):
         self.task.commit()
         self.committed = copy.deepcopy(self.model)
         if restart:
             self.task.restart(restart)
         self.begin(take_snapshot)
+        if look:
+            self.look_at_everything()
 
-    @rule(how=st.sampled_from(["abort", "end", "kill"]))
-    def lose_the_epoch(self, how):
+    @rule(how=st.sampled_from(["abort", "end", "kill"]), look=st.booleans())
+    def lose_the_epoch(self, how, look):
         if how == "abort":
             self.backend.abort_epoch()
         elif how == "end":
@@ -193,6 +210,8 @@ class BackendMachine(RuleBasedStateMachine):
             self.task.restart()
         self.model = copy.deepcopy(self.committed)
         self.begin()
+        if look:
+            self.look_at_everything()
 
     @invariant()
     def next_timer_is_known(self):
@@ -210,7 +229,7 @@ class BackendMachine(RuleBasedStateMachine):
 TestBackendsAgainstTheModel = BackendMachine.TestCase
 TestBackendsAgainstTheModel.settings = settings(
     max_examples=60,
-    stateful_step_count=40,
+    stateful_step_count=50,
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )
