@@ -94,6 +94,14 @@ class DeltaOperator(ABC):
         self.context = context
         self.output = Batch()
 
+    def key_columns(self, input_index: int) -> tuple[int, ...]:
+        """Columns of that input by which its rows must be partitioned; () sends all to one subtask.
+
+        The key under which the operator keeps state is the tuple of these columns, in this order, also when
+        there is only one; whoever computes key groups has to use the same tuple.
+        """
+        return ()
+
     def begin_epoch(self) -> None:
         self.output = Batch()
 
@@ -101,11 +109,11 @@ class DeltaOperator(ABC):
     def process(self, input_index: int, batch: Batch) -> None:
         """Takes changes in."""
 
-    def advance(self, watermark: int) -> None:
+    def advance(self, watermark: int) -> None:  # noqa: B027
         """The watermark moved to `watermark`."""
 
-    def end_epoch(self) -> None:
+    def end_epoch(self) -> None:  # noqa: B027
         """All changes of the epoch are in."""
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027
         """The job is over."""

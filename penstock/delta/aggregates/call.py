@@ -1,0 +1,79 @@
+"""An aggregate call bound to the columns of its input: takes rows, a batch of one group at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from penstock.delta.aggregates.base import Aggregate
+from penstock.delta.aggregates.registry import make_aggregate
+from penstock.delta.aggregates.spec import AggSpec
+from penstock.delta.base import Row
+from penstock.delta.rows import columns_getter
+
+
+class AggregateCall:
+    """One call of a query. The same `create`, `merge` and `result` as its function; rows instead of values."""
+
+    def __init__(self, spec: AggSpec, retracts: bool) -> None:
+        self.spec = spec
+        self.function: Aggregate = make_aggregate(spec, retracts)
+        self.uses_counts = self.function.uses_counts
+        self.create = self.function.create
+        self.merge = self.function.merge
+        self.result = self.function.result
+        self._filter = spec.filter
+        self._args = spec.args
+        self._skip = self.function.skips_nulls and bool(spec.args)
+        # COUNT leaves out a row if any argument is NULL, the others look at the first.
+        self._all_count = spec.function.upper() == "COUNT"
+        self._partial = columns_getter(spec.args)
+
+    def update(self, acc: Any, rows: Sequence[Row], weights: Sequence[int] | None) -> Any:
+        """Takes rows of one group in, in order; `weights` None means that all of them came."""
+        if self.spec.partial:
+            return self._merge_partials(acc, rows)
+        if self._filter is not None:
+            rows, weights = self._filtered(rows, weights)
+        if weights is None:
+            values: Sequence[Any] = self._values(rows) if self._args else rows
+            return self.function.accumulate_many(acc, values)
+        function = self.function
+        for row, weight in zip(rows, weights, strict=True):
+            found = self._values((row,))
+            if found:
+                step = function.accumulate if weight > 0 else function.retract
+                acc = step(acc, found[0])
+        return acc
+
+    def _values(self, rows: Sequence[Row]) -> list[Any]:
+        args = self._args
+        if len(args) == 1:
+            only = args[0]
+            if self._skip:
+                return [value for row in rows if (value := row[only]) is not None]
+            return [row[only] for row in rows]
+        if not args:
+            return [None] * len(rows)
+        values = [tuple([row[arg] for arg in args]) for row in rows]
+        if not self._skip:
+            return values
+        if self._all_count:
+            return [value for value in values if None not in value]
+        return [value for value in values if value[0] is not None]
+
+    def _filtered(
+        self, rows: Sequence[Row], weights: Sequence[int] | None
+    ) -> tuple[Sequence[Row], Sequence[int] | None]:
+        where = self._filter
+        assert where is not None
+        if weights is None:
+            return [row for row in rows if row[where] is True], None
+        kept = [pair for pair in zip(rows, weights, strict=True) if pair[0][where] is True]
+        return [row for row, _ in kept], [weight for _, weight in kept]
+
+    def _merge_partials(self, acc: Any, rows: Sequence[Row]) -> Any:
+        merge, from_partial, columns = self.function.merge, self.function.from_partial, self._partial
+        for row in rows:
+            acc = merge(acc, from_partial(columns(row)))
+        return acc

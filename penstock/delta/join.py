@@ -1,0 +1,296 @@
+"""Regular joins of two changing tables: inner, left, right, full, semi and anti.
+
+Both sides are kept, per join key, as multisets of rows. The change of the result follows from the changes of
+the sides, one after the other (dL and dR, L' is L after dL):
+
+    d(L join R) = dL join R  +  L' join dR
+
+What a side shows of rows that stand alone (padded with NULL in outer joins; themselves in semi and anti joins)
+depends on whether they have a match. Without a residual predicate all rows of a key have the same matches, so
+it is enough to see the other side become empty or not. With one, each row of such a side remembers how many
+rows match it.
+
+Inputs are held back until the end of the epoch and the changes of a key are summed up, so that a row that meets
+its match in the same epoch was never padded. Changes are -D and +I, what goes before what comes.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from penstock.common.errors import ValidationError
+from penstock.common.typeinfo import Types
+from penstock.delta.base import Batch, DeltaContext, DeltaOperator, Row
+from penstock.delta.rows import consolidate, emit_weights, group_by_key, identities, token, with_ttl
+from penstock.state.descriptors import MapStateDescriptor
+
+Predicate = Callable[[Row, Row], "bool | None"]
+Weighted = list[tuple[Any, Row, int]]
+
+UNMATCHED_RETRACTIONS = "numRetractionsWithoutRow"
+
+
+class JoinType(enum.Enum):
+    """Which rows of which side are in the result without a partner."""
+
+    INNER = "inner"
+    LEFT = "left"
+    RIGHT = "right"
+    FULL = "full"
+    SEMI = "semi"
+    ANTI = "anti"
+
+
+class _Side:
+    """One input: its rows of the current key. A record per row: token -> (count, matches, *row)."""
+
+    def __init__(self, state: Any, context: DeltaContext) -> None:
+        self._state = state
+        self._context = context
+        self.shows_alone = False
+        """Whether rows of this side are in the result alone."""
+        self.when_matched = False
+        """If so, whether it is the matched ones (semi join) or the others."""
+
+    def is_empty(self) -> bool:
+        return bool(self._state.is_empty())
+
+    def records(self) -> list[tuple[Any, tuple[Any, ...]]]:
+        return self._state.items()  # type: ignore[no-any-return]
+
+    def matches_of(self, ident: Any) -> int | None:
+        """The matches that a row remembers; None if it is not there."""
+        record = self._state.get(ident)
+        return None if record is None else record[1]
+
+    def put(self, ident: Any, record: tuple[Any, ...]) -> None:
+        self._state.put(ident, record)
+
+    def apply(self, delta: Weighted) -> Weighted:
+        """Changes the counts; gives the delta back without rows that go but were not there."""
+        state, applied = self._state, []
+        for ident, row, weight in delta:
+            record = state.get(ident)
+            if record is None:
+                if weight < 0:
+                    self._context.count(UNMATCHED_RETRACTIONS, -weight)
+                    continue
+                state.put(ident, (weight, 0, *row))
+            else:
+                count = record[0] + weight
+                if count < 0:
+                    self._context.count(UNMATCHED_RETRACTIONS, -count)
+                    weight, count = -record[0], 0
+                if count:
+                    state.put(ident, (count, *record[1:]))
+                else:
+                    state.remove(ident)
+            applied.append((ident, row, weight))
+        return applied
+
+
+class Join(DeltaOperator):
+    """Input 0 is the left side, input 1 the right. Output row: left columns, right columns (not in semi, anti).
+
+    Args:
+        left_keys, right_keys: The columns that must be equal, pairwise; none for cross and theta joins.
+        left_width, right_width: How many columns the inputs have, to pad with NULLs.
+        null_safe: Per key column, whether NULL equals NULL (IS NOT DISTINCT FROM); default: nowhere.
+        residual: What else must hold for (left row, right row); picklable.
+        null_aware: For NOT IN: a residual that is unknown counts as a match. Put the compared columns into
+            the residual, not into the keys.
+        state_ttl_ms: Rows that long without a change are forgotten; 0: never.
+    """
+
+    input_count = 2
+
+    def __init__(
+        self,
+        join_type: JoinType,
+        left_keys: Sequence[int],
+        right_keys: Sequence[int],
+        *,
+        left_width: int,
+        right_width: int,
+        null_safe: Sequence[bool] = (),
+        residual: Predicate | None = None,
+        null_aware: bool = False,
+        left_state_ttl_ms: int = 0,
+        right_state_ttl_ms: int = 0,
+    ) -> None:
+        if len(left_keys) != len(right_keys):
+            raise ValidationError(f"a join of {len(left_keys)} with {len(right_keys)} key columns")
+        self._type = join_type
+        self._keys = (tuple(left_keys), tuple(right_keys))
+        self._widths = (left_width, right_width)
+        self._null_safe = tuple(null_safe) or (False,) * len(left_keys)
+        self._residual = residual
+        self._null_aware = null_aware
+        self._ttl_ms = (left_state_ttl_ms, right_state_ttl_ms)
+
+    def key_columns(self, input_index: int) -> tuple[int, ...]:
+        return self._keys[input_index]
+
+    def open(self, context: DeltaContext) -> None:
+        super().open(context)
+        pickled = Types.PICKLED_BYTE_ARRAY()
+        sides = []
+        for name, ttl_ms in zip(("left", "right"), self._ttl_ms, strict=True):
+            descriptor = with_ttl(MapStateDescriptor(name, pickled, pickled), ttl_ms)
+            sides.append(_Side(context.keyed_state.get_partitioned_state(descriptor), context))
+        self._sides = tuple(sides)
+        left, right = self._sides
+        left.shows_alone = self._type not in (JoinType.INNER, JoinType.RIGHT)
+        left.when_matched = self._type is JoinType.SEMI
+        right.shows_alone = self._type in (JoinType.RIGHT, JoinType.FULL)
+        self._pairs = self._type not in (JoinType.SEMI, JoinType.ANTI)
+        self._pads = ((None,) * self._widths[1], (None,) * self._widths[0])
+        self._strict = [index for index, safe in enumerate(self._null_safe) if not safe]
+
+    def begin_epoch(self) -> None:
+        super().begin_epoch()
+        self._pending: tuple[Batch, Batch] = (Batch(), Batch())
+
+    def process(self, input_index: int, batch: Batch) -> None:
+        pending = self._pending[input_index]
+        pending.rows.extend(batch.rows)
+        pending.kinds.extend(batch.kinds)
+
+    def end_epoch(self) -> None:
+        deltas: dict[Any, list[Any]] = {}
+        for index in (0, 1):
+            groups = group_by_key(self._pending[index], self._keys[index])
+            for ident, group in zip(identities([group[0] for group in groups]), groups, strict=True):
+                entry = deltas.setdefault(_as_bytes_or_key(ident), [group[0], None, None])
+                entry[1 + index] = group
+        self._pending = (Batch(), Batch())
+        set_key = self.context.keyed_state.set_current_key
+        for key, left, right in deltas.values():
+            self._changes: list[tuple[Row, int]] = []
+            if self._never_matches(key):
+                self._alone(0, left)
+                self._alone(1, right)
+            else:
+                set_key(key)
+                self._phase(0, left)
+                self._phase(1, right)
+            self._flush()
+
+    # --- one key ------------------------------------------------------------------------------------------
+
+    def _never_matches(self, key: Row) -> bool:
+        return None in key and any(key[index] is None for index in self._strict)
+
+    def _alone(self, index: int, group: Any) -> None:
+        """Rows with NULL in the key have no match, so they need no state."""
+        side = self._sides[index]
+        if group is None or not side.shows_alone or side.when_matched:
+            return
+        _, rows, weights = group
+        for at, row in enumerate(rows):
+            self._show(index, row, 1 if weights is None else weights[at])
+
+    def _phase(self, index: int, group: Any) -> None:
+        """The changes of one side, against the other as it is now."""
+        if group is None:
+            return
+        _, rows, weights = group
+        delta = consolidate([token(row) for row in rows], rows, weights)
+        if self._residual is None:
+            self._phase_by_key(index, delta)
+        else:
+            self._phase_by_row(index, delta)
+
+    def _phase_by_key(self, index: int, delta: Weighted) -> None:
+        own, other = self._sides[index], self._sides[1 - index]
+        was_empty = other.shows_alone and own.is_empty()
+        delta = own.apply(delta)
+        flips = other.shows_alone and was_empty != own.is_empty()
+        partners: list[tuple[Any, tuple[Any, ...]]] = []
+        if self._pairs or flips:
+            partners = other.records()
+            matched = bool(partners)
+        else:
+            matched = own.shows_alone and not other.is_empty()
+        if self._pairs:
+            for _, row, weight in delta:
+                for _, record in partners:
+                    self._pair(index, row, record[2:], weight * record[0])
+        if own.shows_alone and matched == own.when_matched:
+            for _, row, weight in delta:
+                self._show(index, row, weight)
+        if flips:
+            sign = 1 if was_empty == other.when_matched else -1
+            for _, record in partners:
+                self._show(1 - index, record[2:], sign * record[0])
+
+    def _phase_by_row(self, index: int, delta: Weighted) -> None:
+        own, other = self._sides[index], self._sides[1 - index]
+        delta = own.apply(delta)
+        if not delta:
+            return
+        partners = other.records()
+        moved: dict[int, int] = {}
+        for ident, row, weight in delta:
+            matches = 0
+            for at, (_, record) in enumerate(partners):
+                if not self._holds(index, row, record[2:]):
+                    continue
+                matches += record[0]
+                moved[at] = moved.get(at, 0) + weight
+                if self._pairs:
+                    self._pair(index, row, record[2:], weight * record[0])
+            if own.shows_alone:
+                self._remember(own, ident, row, matches)
+                if (matches > 0) == own.when_matched:
+                    self._show(index, row, weight)
+        if other.shows_alone:
+            for at, change in moved.items():
+                self._move_matches(1 - index, partners[at], change)
+
+    def _remember(self, side: _Side, ident: Any, row: Row, matches: int) -> None:
+        known = side.matches_of(ident)
+        if known is not None and known != matches:
+            record = side._state.get(ident)
+            side.put(ident, (record[0], matches, *row))
+
+    def _move_matches(self, index: int, partner: tuple[Any, tuple[Any, ...]], change: int) -> None:
+        """A row of the other side got or lost matches; it may appear or vanish alone."""
+        if not change:
+            return
+        side, (ident, record) = self._sides[index], partner
+        matches = record[1] + change
+        side.put(ident, (record[0], matches, *record[2:]))
+        if (record[1] > 0) != (matches > 0):
+            sign = 1 if (matches > 0) == side.when_matched else -1
+            self._show(index, record[2:], sign * record[0])
+
+    def _holds(self, index: int, own: Row, other: Row) -> bool:
+        assert self._residual is not None
+        result = self._residual(own, other) if index == 0 else self._residual(other, own)
+        return result is True or (self._null_aware and result is None)
+
+    # --- output -------------------------------------------------------------------------------------------
+
+    def _pair(self, index: int, own: Row, other: Row, weight: int) -> None:
+        self._changes.append((own + other if index == 0 else other + own, weight))
+
+    def _show(self, index: int, row: Row, weight: int) -> None:
+        if self._pairs:
+            row = row + self._pads[0] if index == 0 else self._pads[1] + row
+        self._changes.append((row, weight))
+
+    def _flush(self) -> None:
+        changes = self._changes
+        if len(changes) > 1 and any(weight < 0 for _, weight in changes):
+            rows = [row for row, _ in changes]
+            weights = [weight for _, weight in changes]
+            changes = [(row, weight) for _, row, weight in consolidate(identities(rows), rows, weights)]
+        emit_weights(self.output, changes)
+
+
+def _as_bytes_or_key(ident: Any) -> Any:
+    """Group identities of two batches are comparable: one batch may have needed tokens, the other not."""
+    return ident if type(ident) is bytes else token(ident)
