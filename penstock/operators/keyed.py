@@ -91,16 +91,18 @@ class KeyedOperator(FunctionOperator):
             due = queue.next_time()
 
     def on_processing_time(self) -> None:
-        # Time stands still within an epoch: a timer for "now" that on_timer registers waits for the next
-        # epoch, or a function that keeps registering it would never return.
-        now = self.context.clock.processing_time_ms
+        # A timer is due when its time is over, as in Flink: an element of the same millisecond still comes
+        # before it. So a timer for "now" that on_timer registers waits too, or this might never end.
+        over = self.context.clock.processing_time_ms - 1
         queue = self.backend.processing_timers
-        limit = now
         due = queue.next_time()
-        while due is not None and due <= limit:
-            self._fire(queue.pop_due(limit), TimeDomain.PROCESSING_TIME)
-            limit = now - 1
+        while due is not None and due <= over:
+            self._fire(queue.pop_due(over), TimeDomain.PROCESSING_TIME)
             due = queue.next_time()
+
+    def next_processing_timer(self) -> int | None:
+        due = self.backend.processing_timers.next_time()
+        return None if due is None else due + 1
 
     def _fire(self, timers: list[Timer], domain: TimeDomain) -> None:
         set_key = self.backend.set_current_key

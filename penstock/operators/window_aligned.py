@@ -108,10 +108,7 @@ class AlignedWindowOperator(WindowOperator):
 
     def on_timer(self, timer: Timer, domain: TimeDomain) -> None:
         window: TimeWindow = timer.namespace
-        accumulators = self._fresh.get(window[0])
-        accumulator = accumulators.pop(timer.key, None) if accumulators is not None else None
-        if accumulators is not None and not accumulators:
-            del self._fresh[window[0]]
+        accumulator = self._take_fresh(window[0], timer.key)
         if accumulator is None:
             super().on_timer(timer, domain)
             return
@@ -123,6 +120,15 @@ class AlignedWindowOperator(WindowOperator):
             self.window_function.clear(self.window_context.at(window))
         else:
             self.contents.state.update(accumulator)
+
+    def _take_fresh(self, start: int, key: Any) -> Any:
+        accumulators = self._fresh.get(start)
+        if accumulators is None or type(key) is not self._key_type:
+            return None
+        accumulator = accumulators.pop(key, None)
+        if not accumulators:
+            del self._fresh[start]
+        return accumulator
 
     def end_epoch(self) -> None:
         self._write_fresh()

@@ -269,7 +269,8 @@ class PaneWindowOperator(WindowOperator):
             for key, accumulator in accumulators.items():
                 set_key(key.key if type(key) is KeyRef else key)
                 put(pane, accumulator)
-                keys[key].panes[pane] = accumulator
+                if key in keys:
+                    keys[key].panes[pane] = accumulator
         self._fresh.clear()
         if len(keys) > _KEPT_KEYS:
             keys.clear()

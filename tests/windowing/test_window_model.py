@@ -165,7 +165,7 @@ def per_key(results: list[Any]) -> dict[Any, list[Any]]:
     return dict(by_key)
 
 
-SETTINGS = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SETTINGS = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @SETTINGS
