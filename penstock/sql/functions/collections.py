@@ -73,7 +73,13 @@ def _map_type(args: Sequence[ArgType]) -> DataType:
 def _map(args: Sequence[Arg], result: DataType) -> str:
     assert isinstance(result, MapType)
     kinds = (result.key_type, result.value_type)
-    return f"map({', '.join(cast_sql(a, kinds[i % 2]) for i, a in enumerate(args))})"
+    texts = [cast_sql(a, kinds[i % 2]) for i, a in enumerate(args)]
+    if not result.key_type.is_nullable:
+        return f"map({', '.join(texts)})"
+    # Spark's maps have no NULL key; nothing finds such an entry, so it is left out.
+    pairs = zip(texts[0::2], texts[1::2], strict=True)
+    entries = ", ".join(f"named_struct('key', {key}, 'value', {value})" for key, value in pairs)
+    return f"map_from_entries(filter(array({entries}), e -> e.key IS NOT NULL))"
 
 
 def _row_type(args: Sequence[ArgType]) -> DataType:

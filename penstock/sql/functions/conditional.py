@@ -9,7 +9,7 @@ from penstock.sql.functions.casts import cast_sql
 from penstock.sql.functions.common_types import common_type
 from penstock.sql.functions.comparison import UNORDERED, compare_text, comparison_type
 from penstock.sql.functions.registry import Arg, ArgType, FunctionDef, register
-from penstock.sql.functions.rules import ANY, BOOLEAN, CHARACTER, never, nullable, of, refuse, scalar
+from penstock.sql.functions.rules import ANY, BOOLEAN, CHARACTER, maybe, never, nullable, refuse, scalar
 from penstock.sql.functions.text import let, string
 
 
@@ -142,4 +142,4 @@ def _render_typeof(args: Sequence[Arg], result: DataType) -> str:
     return string(type_text(args[0].type, len(args) > 1 and args[1].literal is True))
 
 
-scalar("TYPEOF", [(ANY,), (ANY, BOOLEAN)], of(DataTypes.STRING), render=_render_typeof)
+scalar("TYPEOF", [(ANY,), (ANY, BOOLEAN)], maybe(DataTypes.STRING), render=_render_typeof)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from penstock.common.datatypes import (
     DataType,
     DateType,
+    DayTimeIntervalType,
     LocalZonedTimestampType,
     TimestampType,
     TimeType,
@@ -57,7 +58,15 @@ def add_interval(moment: Arg, interval: Arg, sign: str) -> str:
         if isinstance(interval.type, YearMonthIntervalType):
             return moment.sql
         return f"CAST((make_timestamp_ntz(DATE'1970-01-02', {moment.sql}) {sign} {interval.sql}) AS TIME)"
+    if isinstance(moment.type, LocalZonedTimestampType) and isinstance(interval.type, DayTimeIntervalType):
+        return _shift(moment.sql, interval.sql, sign)
     return f"({moment.sql} {sign} {interval.sql})"
+
+
+def _shift(moment: str, interval: str, sign: str) -> str:
+    """A moment moved by a length of time; Spark would move whole days by the session's calendar."""
+    length = f"CAST(CAST(CAST({interval} AS INTERVAL DAY TO SECOND) AS DECIMAL(20, 6)) * 1000000 AS BIGINT)"
+    return f"timestamp_micros(unix_micros({moment}) {sign} {length})"
 
 
 def add_units(unit: str, count: str, moment: str) -> str:
