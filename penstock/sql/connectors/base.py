@@ -12,7 +12,8 @@ A relation has the table's physical columns by name, then the metadata columns t
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+import uuid
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from penstock.common.datatypes import DataType
@@ -114,6 +115,6 @@ class SqlConnector:
         raise NotSupportedError(f"writing to '{self.name}'", "it is a source only")
 
 
-def quoted(names: Iterable[str]) -> str:
-    """Column names for Spark SQL."""
-    return ", ".join("`" + name.replace("`", "``") + "`" for name in names)
+def new_view_name() -> str:
+    """A name for a temporary view that no other view of any session has."""
+    return f"penstock_source_{uuid.uuid4().hex}"

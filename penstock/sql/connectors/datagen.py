@@ -8,7 +8,6 @@ is run again makes the same rows again.
 from __future__ import annotations
 
 import datetime as dt
-import itertools
 import random
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -44,7 +43,7 @@ from penstock.common.datatypes import (
 from penstock.common.errors import ValidationError
 from penstock.formats.base import Option
 from penstock.formats.values import to_single
-from penstock.sql.connectors.base import Direction, SqlConnector
+from penstock.sql.connectors.base import Direction, SqlConnector, new_view_name
 from penstock.sql.connectors.spark_types import RowsToArrow, spark_schema
 
 if TYPE_CHECKING:
@@ -65,8 +64,6 @@ _MAX_FLOAT: dict[type[DataType], float] = {
 }
 _ROWS_PER_TASK = 1_000_000
 _FIELD_KEYS = ("kind", "min", "max", "max-past", "length", "var-len", "null-rate", "start", "end")
-
-_view_numbers = itertools.count(1)
 
 
 @dataclass(frozen=True)
@@ -324,6 +321,6 @@ class DataGenConnector(SqlConnector):
 
         tasks = -(-count // _ROWS_PER_TASK)
         frame = spark.range(0, tasks, 1, max(1, tasks)).mapInArrow(make, spark_schema(generator.row_type))
-        view = f"penstock_datagen_{next(_view_numbers)}_{uuid.uuid4().hex[:8]}"
+        view = new_view_name()
         frame.createOrReplaceTempView(view)
         return view

@@ -255,3 +255,15 @@ def test_an_unknown_metadata_key_is_refused(make_table: Callable[..., Any], tmp_
     table = make_table("v INT", options(tmp_path, "csv"), metadata=("file.owner",))
     with pytest.raises(ValidationError, match=r"no metadata key 'file\.owner'"):
         table.connector.validate(table.table, "source")
+
+
+def test_two_columnar_tables_in_one_query_do_not_share_a_view(
+    make_table: Callable[..., Any], spark: Any, tmp_path: pathlib.Path
+) -> None:
+    tables = [make_table("v INT", options(tmp_path / name, "parquet")) for name in ("one", "two")]
+    relations = []
+    for value, table in enumerate(tables):
+        table.write(f"SELECT {value}")
+        relations.append(table.connector.batch_relation(spark, table.table))
+    rows = spark.sql(" UNION ALL ".join(f"SELECT v FROM {relation}" for relation in relations)).collect()
+    assert sorted(row.v for row in rows) == [0, 1]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from penstock.common.datatypes import DataTypes, RowField, RowType
+from penstock.sql.connectors.base import new_view_name
 from penstock.sql.connectors.filesystem.partitions import Partitioning, escape
 from penstock.sql.connectors.filesystem.writer import StagedFile
 from penstock.sql.connectors.spark_types import quote, spark_schema, spark_type
@@ -45,7 +46,7 @@ def relation(spark: SparkSession, connector: FileSystemConnector, table: Catalog
         return f"(SELECT {', '.join(_nulls(connector, table))} WHERE FALSE)"
     reader = spark.read.schema(schema).option("basePath", connector.store.location)
     frame = reader.format(connector.format.name).load(_locations(connector, files))
-    view = f"penstock_files_{id(frame):x}"
+    view = new_view_name()
     frame.createOrReplaceTempView(view)
     columns = [_column(f, connector, table) for f in table.physical_schema.fields]
     for column in table.requested_metadata:

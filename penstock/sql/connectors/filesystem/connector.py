@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ from penstock.sql.connectors.base import (
     ChangelogMode,
     Direction,
     SqlConnector,
+    new_view_name,
 )
 from penstock.sql.connectors.filesystem import columnar
 from penstock.sql.connectors.filesystem.files import FileEntry, FileStore
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from penstock.table.catalog import CatalogTable
-
-_view_numbers = itertools.count(1)
 
 
 def _pattern(text: str) -> re.Pattern[str]:
@@ -160,7 +158,7 @@ class FileSystemConnector(SqlConnector):
             return columnar.relation(spark, self, table)
         scan, splits = self.scan(table, columns), self.splits(table)
         frame = _read(spark, scan, splits, self.relation_type(table))
-        view = f"penstock_files_{next(_view_numbers)}_{uuid.uuid4().hex[:8]}"
+        view = new_view_name()
         frame.createOrReplaceTempView(view)
         return view
 
