@@ -30,7 +30,7 @@ from penstock.operators.window_function import InternalWindowFunction
 from penstock.state.backend import Timer
 from penstock.windowing.assigner import MergingWindowAssigner, WindowAssigner
 from penstock.windowing.evictors import Evictor
-from penstock.windowing.trigger import Trigger, TriggerResult
+from penstock.windowing.triggers import EventTimeTrigger, Trigger, TriggerResult
 
 _LATE_COUNTER = "numLateRecordsDropped"
 
@@ -99,6 +99,10 @@ class WindowOperator(KeyedOperator):
         self._merging = MergingWindowSet(self.assigner, self.backend) if self.is_merging else None  # type: ignore[arg-type]
         self._late_dropped = self.context.metrics.counter(_LATE_COUNTER)
         self._is_event_time = self.assigner.is_event_time()
+        # Then the trigger's own timer is the clean-up timer: no need to set and delete it twice.
+        self._trigger_cleans_up = (
+            self._is_event_time and not self.allowed_lateness_ms and type(self.trigger) is EventTimeTrigger
+        )
 
     # -- elements ---------------------------------------------------------------------------------------------
 
@@ -221,14 +225,14 @@ class WindowOperator(KeyedOperator):
 
     def _register_cleanup(self, window: Any) -> None:
         time = self.cleanup_time(window)
-        if time != MAX_TIMESTAMP:
+        if time != MAX_TIMESTAMP and not self._trigger_cleans_up:
             backend = self.backend
             queue = backend.event_timers if self._is_event_time else backend.processing_timers
             queue.register(time, window)
 
     def _delete_cleanup(self, window: Any) -> None:
         time = self.cleanup_time(window)
-        if time != MAX_TIMESTAMP:
+        if time != MAX_TIMESTAMP and not self._trigger_cleans_up:
             backend = self.backend
             queue = backend.event_timers if self._is_event_time else backend.processing_timers
             queue.delete(time, window)
