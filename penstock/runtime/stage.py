@@ -21,6 +21,7 @@ from penstock.checkpoint.storage import CheckpointStorage
 from penstock.common.codecs import compile_codec
 from penstock.common.ids import MAX_WATERMARK
 from penstock.common.key_groups import key_group_range
+from penstock.common.pickling import dumps, loads
 from penstock.graph.stages import Stage
 from penstock.graph.stream_graph import StreamNode
 from penstock.graph.transformations import OperatorTransformation
@@ -324,8 +325,8 @@ class StageInstance:
         return OperatorSubtaskState(
             keyed=self._keyed_handle(context, plan, before, snapshot),
             operator_state=self._inline(context.operator_state.snapshot()),
-            function_state=None if function is None else self._inline(pickle.dumps(function, protocol=5)),
-            runtime_state=self._inline(pickle.dumps(runtime, protocol=5)),
+            function_state=None if function is None else self._inline(dumps(function)),
+            runtime_state=self._inline(dumps(runtime)),
             ended=node.ended,
         )
 
@@ -347,7 +348,7 @@ class StageInstance:
 
     def _load(self, state: bytes | FileRef | None) -> Any:
         data = self._bytes(state)
-        return None if data is None else pickle.loads(data)
+        return None if data is None else loads(data)
 
     # -- ends ----------------------------------------------------------------------------------------
 

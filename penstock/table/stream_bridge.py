@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from penstock.common.datatypes import LocalZonedTimestampType
+from penstock.common.datatypes import LocalZonedTimestampType, RowField, RowType
 from penstock.common.errors import NotSupportedError, PenstockError, ValidationError
 from penstock.common.ids import MIN_WATERMARK
 from penstock.common.time import Instant
@@ -32,7 +32,7 @@ from penstock.connectors.row_types import row_type_of, type_info_of
 from penstock.sql.algebra import Filter, Plan, Project, Scan, Watermark
 from penstock.sql.binder.query import QueryBinder
 from penstock.sql.binder.tables import bind_table
-from penstock.sql.python_eval import EPOCH, Evaluator, compile_rex, epoch_millis
+from penstock.sql.python_eval import EPOCH, CompiledRex, Evaluator, compile_rex, epoch_millis
 from penstock.table.catalog import CatalogTable, ObjectIdentifier
 from penstock.table.schema import Schema
 
@@ -99,7 +99,7 @@ class _Translator:
         )
 
     def _strategy(self, plan: Watermark) -> WatermarkStrategy:
-        expression, column, interval_ms = compile_rex(plan.expression), plan.column, self._interval_ms
+        expression, column, interval_ms = CompiledRex(plan.expression), plan.column, self._interval_ms
         return WatermarkStrategy.for_generator(
             lambda: _TableWatermarks(expression, interval_ms)
         ).with_timestamp_assigner(lambda row, _: _row_time(row[column]))
@@ -121,9 +121,11 @@ class _Translator:
 
 
 def _type_info(plan: Plan) -> TypeInformation:
+    declared = type_info_of(RowType([RowField(f.name, f.type) for f in plan.fields]))
+    assert isinstance(declared, RowTypeInfo)
     types = [
-        Types.INSTANT() if isinstance(f.type, LocalZonedTimestampType) else type_info_of(f.type)
-        for f in plan.fields
+        Types.INSTANT() if isinstance(f.type, LocalZonedTimestampType) else kind
+        for f, kind in zip(plan.fields, declared.get_field_types(), strict=True)
     ]
     return Types.ROW_NAMED([f.name for f in plan.fields], types)
 
