@@ -1,0 +1,73 @@
+"""Windows as slices: the pieces of time that windows are put together from.
+
+    HOP(size 3, slide 1)    slices   |a|b|c|d|        windows  [a b c) [b c d) ...
+    CUMULATE(size 3, step 1)         |a|b|c|d|                 [a) [a b) [a b c)   [d) ...
+
+A row belongs to exactly one slice, named by its end. TUMBLE is HOP with one slice per window.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.common.errors import ValidationError
+
+WINDOW_START, WINDOW_END, WINDOW_TIME = "window_start", "window_end", "window_time"
+
+
+@dataclass(frozen=True)
+class WindowSpec:
+    """TUMBLE, HOP or CUMULATE; made by the functions of these names.
+
+    `step_ms` is the length of a slice: the slide of HOP, the step of CUMULATE, the size of TUMBLE.
+    """
+
+    size_ms: int
+    step_ms: int
+    offset_ms: int = 0
+    cumulates: bool = False
+
+    def slice_end(self, time_ms: int) -> int:
+        return time_ms - (time_ms - self.offset_ms) % self.step_ms + self.step_ms
+
+    def window_start(self, window_end: int) -> int:
+        if not self.cumulates:
+            return window_end - self.size_ms
+        last = window_end - 1
+        return last - (last - self.offset_ms) % self.size_ms
+
+    def last_window_end(self, slice_end: int) -> int:
+        """The end of the last window that a slice belongs to."""
+        if self.cumulates:
+            return self.window_start(slice_end) + self.size_ms
+        return slice_end - self.step_ms + self.size_ms
+
+
+def tumble(size_ms: int, offset_ms: int = 0) -> WindowSpec:
+    _check_positive("size", size_ms)
+    return WindowSpec(size_ms, size_ms, offset_ms)
+
+
+def hop(size_ms: int, slide_ms: int, offset_ms: int = 0) -> WindowSpec:
+    _check_positive("slide", slide_ms)
+    _check_divides("HOP", "slide", slide_ms, size_ms)
+    return WindowSpec(size_ms, slide_ms, offset_ms)
+
+
+def cumulate(max_size_ms: int, step_ms: int, offset_ms: int = 0) -> WindowSpec:
+    _check_positive("step", step_ms)
+    _check_divides("CUMULATE", "step", step_ms, max_size_ms)
+    return WindowSpec(max_size_ms, step_ms, offset_ms, cumulates=True)
+
+
+def _check_positive(name: str, value: int) -> None:
+    if value <= 0:
+        raise ValidationError(f"the {name} of a window must be positive, got {value} ms")
+
+
+def _check_divides(window: str, name: str, part_ms: int, size_ms: int) -> None:
+    if size_ms <= 0 or size_ms % part_ms:
+        raise ValidationError(
+            f"{window} table function requires that size must be an integral multiple of {name}, "
+            f"but got size {size_ms} ms and {name} {part_ms} ms"
+        )
