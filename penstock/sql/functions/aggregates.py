@@ -232,7 +232,7 @@ def _json_objectagg(args: Sequence[Arg], result: DataType, call: Calls) -> str:
 def _json_result(index: int) -> Result:
     def result(args: Sequence[ArgType]) -> DataType:
         checked_json_value("JSON_ARRAYAGG" if index == 0 else "JSON_OBJECTAGG", args[index])
-        return DataTypes.STRING(False)
+        return DataTypes.VARCHAR(2000, False)
 
     return result
 
