@@ -118,8 +118,8 @@ class _TypeParser:
         raise self._error(word or "the end")
 
     def _with_length(self, word: str) -> DataType:
-        if word == "CHAR":
-            word = "VARCHAR" if self._take("VARYING") else "CHAR"
+        if word in ("CHAR", "CHARACTER", "BINARY") and self._take("VARYING"):
+            word = "VARBINARY" if word == "BINARY" else "VARCHAR"
         length = 1
         if self._take("("):
             length = self._number()

@@ -116,8 +116,10 @@ class ExpressionBinder:
             raise self._ctx.error("'*' cannot stand here", node)
         if len(parts) == 1 and not parts[0].args.get("quoted") and parts[0].name.upper() in NO_PAREN_CALLS:
             return self._named_call(parts[0].name, [], node)
-        if len(parts) == 1 and parts[0].name.upper() == "PI" and "PI" not in map(
-            str.upper, self._scope.column_names()
+        if (
+            len(parts) == 1
+            and parts[0].name.upper() == "PI"
+            and "PI" not in map(str.upper, self._scope.column_names())
         ):
             return self._named_call("PI", [], node)
         rex, rest = self._scope.resolve(parts, self._ctx)
@@ -294,6 +296,10 @@ class ExpressionBinder:
 
         if is_group_window(name.upper()) or is_auxiliary(name.upper()):
             return bind_group_window(name.upper(), tuple(self.bind(a) for a in arguments))
+        if name.upper() in ("CURRENT_DATABASE", "CURRENT_CATALOG"):
+            current = self._ctx.catalogs
+            value = current.current_database if name.upper().endswith("BASE") else current.current_catalog
+            return Const(DataTypes.STRING(False), value or "")
         definition = FUNCTIONS.get(name.upper())
         if definition is None:
             hint = did_you_mean(name.upper(), [n for n in FUNCTIONS if n[0].isalpha() and " " not in n])
@@ -304,6 +310,10 @@ class ExpressionBinder:
             raise self._ctx.error(f"{name.upper()} needs an OVER clause", node)
         args = tuple(self.bind(_positional(a)) for a in arguments)
         return Call(self._infer(definition, args, node), name.upper(), args)
+
+    def _overlaps(self, node: exp.Overlaps) -> Rex:
+        pairs = [*node.this.expressions, *node.expression.expressions]
+        return self.call("OVERLAPS", tuple(self.bind(p) for p in pairs), node)
 
     def _user_call(self, name: str, user: Any, args: tuple[Rex, ...], node: Any) -> Rex:
         kind = getattr(user, "kind", "scalar")
@@ -521,6 +531,7 @@ _BINDERS: dict[type, Callable[[ExpressionBinder, Any], Rex]] = {
     exp.Subquery: _B._subquery,
     exp.Select: _B._subquery,
     exp.Tuple: _B._tuple,
+    exp.Overlaps: _B._overlaps,
     exp.Case: _B._case,
     exp.Bracket: _B._bracket,
     exp.Anonymous: _B._function,

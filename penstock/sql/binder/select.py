@@ -14,7 +14,9 @@ from typing import Any
 
 from sqlglot import exp
 
+from penstock.common.datatypes import RowType
 from penstock.sql.algebra import Aggregate, Field, Filter, Over, Plan, Project
+from penstock.sql.binder import literals
 from penstock.sql.binder.context import BindContext
 from penstock.sql.binder.expressions import ExpressionBinder
 from penstock.sql.binder.group_windows import GroupWindows
@@ -95,9 +97,9 @@ class SelectBinder:
             return scope.star()
         if isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
             qualifier = [p.name for p in node.parts[:-1]]
-            if not scope.has_relation(qualifier):
-                raise self._ctx.error(f"table '{'.'.join(qualifier)}' not found", node)
-            return scope.star(qualifier)
+            if scope.has_relation(qualifier):
+                return scope.star(qualifier)
+            return self._row_star(node, binder)
         if isinstance(node, exp.Alias):
             return [(node.alias, binder.bind(node.this))]
         name = None
@@ -114,6 +116,18 @@ class SelectBinder:
         ):
             name = None
         return [(name, rex)]
+
+    def _row_star(self, node: exp.Column, binder: ExpressionBinder) -> list[tuple[str | None, Rex]]:
+        """`row_column.*`: one column per field."""
+        parts = list(node.parts[:-1])
+        inner = exp.Column(
+            **dict(zip(("this", "table", "db"), [p.copy() for p in reversed(parts)], strict=False))
+        )
+        row = binder.bind(inner)
+        if not isinstance(row.type, RowType):
+            raise self._ctx.error(f"'{'.'.join(p.name for p in parts)}' is neither a table nor a row", node)
+        names = row.type.field_names()
+        return [(n, binder.call("DOT", (row, literals.text(n)), node)) for n in names]
 
     def _order_items(
         self, scope: Scope, names: list[str], items: list[Rex]

@@ -59,7 +59,9 @@ class FileCatalog(GenericInMemoryCatalog):
 
     def _write(self, name: str, database: _Database) -> None:
         tables = {n: _to_json(ObjectIdentifier(self.name, name, n), t) for n, t in database.tables.items()}
-        functions = {n: {"class": f.class_name, "language": f.language} for n, f in database.functions.items()}
+        functions = {
+            n: {"class": f.class_name, "language": f.language} for n, f in database.functions.items()
+        }
         content = {
             "properties": dict(database.info.properties),
             "comment": database.info.comment,

@@ -106,5 +106,7 @@ def flink_type(spark_type: Any) -> DataType:
         return RowType([RowField(f.name, flink_type(f.dataType)) for f in spark_type.fields])
     text = _NAMES.get(spark_type.simpleString(), _NAMES.get(kind))
     if text is None:
-        raise NotSupportedError(f"Spark columns of type {spark_type.simpleString()}", "Flink has no such type")
+        raise NotSupportedError(
+            f"Spark columns of type {spark_type.simpleString()}", "Flink has no such type"
+        )
     return parse_type(text)

@@ -48,6 +48,7 @@ _WORDS = tuple(_WORD_LIST.split())
 _PHRASES = ("GROUP BY", "ORDER BY", "PARTITION BY", "GROUPING SETS", "SIMILAR TO")
 _TRIM_SIDES = ("LEADING", "TRAILING", "BOTH")
 _PLAIN_LITERALS = ("DATE", "TIME", "TIMESTAMP", "TIMESTAMP_LTZ")
+_DISTANCE_UNITS = ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
 _CONSTRUCTORS = ("ARRAY", "MAP", "MULTISET")
 
 
@@ -171,6 +172,34 @@ class FlinkParser(parser.Parser):
                 self._advance()
             self._expect(TokenType.R_PAREN, ")")
         return unit, precision
+
+    def _parse_paren(self) -> Any:
+        """Also `(a - b) DAY TO SECOND`: the distance of two points in time, in a unit."""
+        inside = super()._parse_paren()
+        if (
+            isinstance(inside, exp.Paren)
+            and isinstance(inside.this, exp.Sub)
+            and self._word() in _DISTANCE_UNITS
+        ):
+            unit, _ = self._interval_unit()
+            if self._match_text_seq("TO"):
+                unit += " TO " + self._interval_unit()[0]
+            parts = (exp.Literal.string(unit), inside.this.this, inside.this.expression)
+            return self._call("MINUS_DATE", *parts)
+        return inside
+
+    def _parse_case(self) -> Any:
+        """CASE; a branch of the simple form may list values: WHEN 1, 2 THEN."""
+        operand = None if self._word() == "WHEN" else self._parse_disjunction()
+        branches = []
+        while self._match(TokenType.WHEN):
+            values = self._parse_csv(self._parse_disjunction)
+            self._expect(TokenType.THEN, "THEN")
+            result = self._parse_disjunction()
+            branches += [exp.If(this=value, true=result.copy()) for value in values]
+        default = self._parse_disjunction() if self._match(TokenType.ELSE) else None
+        self._expect(TokenType.END, "END")
+        return self.expression(exp.Case(this=operand, ifs=branches, default=default))
 
     def _type_text(self, *ends: str) -> str:
         """The text of a type that ends before the closing parenthesis or one of the words."""
