@@ -14,7 +14,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.common.errors import ValidationError
 from penstock.common.typeinfo import Types
 from penstock.delta.aggregates import AggSpec
 from penstock.delta.base import INSERT, WEIGHT, Batch, DeltaContext, DeltaOperator, Row
@@ -23,16 +22,13 @@ from penstock.delta.time.clock import (
     LATE_RECORDS_DROPPED,
     WindowClock,
     due_in_order,
-    from_ms,
     times_of,
     to_ms,
     watermarks_of,
 )
 from penstock.delta.time.slices import Slice, SliceFunctions
-from penstock.delta.time.windows import WINDOW_END, WINDOW_START, WINDOW_TIME, WindowSpec
+from penstock.delta.time.windows import WINDOW_END, WINDOW_START, WindowSpec, check_properties, window_columns
 from penstock.state.descriptors import MapStateDescriptor
-
-ALL_PROPERTIES = (WINDOW_START, WINDOW_END, WINDOW_TIME)
 
 
 @dataclass(frozen=True)
@@ -68,9 +64,7 @@ class _WindowAggregateBase(DeltaOperator):
         input_retracts: bool,
         row_count_column: int | None,
     ) -> None:
-        unknown = set(properties) - set(ALL_PROPERTIES)
-        if unknown:
-            raise ValidationError(f"a window has no property {', '.join(sorted(unknown))}")
+        check_properties(properties)
         self._key_columns = tuple(key_columns)
         self._specs = tuple(aggregates)
         self._properties = tuple(properties)
@@ -109,19 +103,9 @@ class _WindowAggregateBase(DeltaOperator):
     def _emit(self, key: Row, piece: Slice, start: int, end: int) -> None:
         if piece[0] == 0:  # all its rows were taken back
             return
-        row = key + self._functions.results(piece) + self._window_columns(start, end)
+        columns = window_columns(self._properties, start, end, self._clock)
+        row = key + self._functions.results(piece) + columns
         self.output.append(row, INSERT, self._clock.fires_at(end) - 1)
-
-    def _window_columns(self, start: int, end: int) -> Row:
-        columns = []
-        for name in self._properties:
-            if name == WINDOW_START:
-                columns.append(from_ms(start))
-            elif name == WINDOW_END:
-                columns.append(from_ms(end))
-            else:
-                columns.append(from_ms(self._clock.epoch(end - 1)))
-        return tuple(columns)
 
 
 class WindowAggregate(_WindowAggregateBase):

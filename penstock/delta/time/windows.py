@@ -8,9 +8,12 @@ A row belongs to exactly one slice, named by its end. TUMBLE is HOP with one sli
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from penstock.common.errors import ValidationError
+from penstock.delta.base import Row
+from penstock.delta.time.clock import WindowClock, from_ms
 
 WINDOW_START, WINDOW_END, WINDOW_TIME = "window_start", "window_end", "window_time"
 
@@ -71,3 +74,20 @@ def _check_divides(window: str, name: str, part_ms: int, size_ms: int) -> None:
             f"{window} table function requires that size must be an integral multiple of {name}, "
             f"but got size {size_ms} ms and {name} {part_ms} ms"
         )
+
+
+def check_properties(properties: Sequence[str]) -> None:
+    """Refuses names of window properties that there are not."""
+    unknown = set(properties) - {WINDOW_START, WINDOW_END, WINDOW_TIME}
+    if unknown:
+        raise ValidationError(f"a window has no property {', '.join(sorted(unknown))}")
+
+
+def window_columns(properties: Sequence[str], start: int, end: int, clock: WindowClock) -> Row:
+    """The window properties as columns: start and end by the wall clock, window_time as an instant."""
+    values = {
+        WINDOW_START: lambda: start,
+        WINDOW_END: lambda: end,
+        WINDOW_TIME: lambda: clock.epoch(end - 1),
+    }
+    return tuple([from_ms(values[name]()) for name in properties])

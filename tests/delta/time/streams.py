@@ -10,7 +10,9 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter
 from dataclasses import dataclass
+from itertools import pairwise
 
+import hypothesis
 from hypothesis import strategies as st
 
 from penstock.common.ids import MAX_WATERMARK, MIN_WATERMARK
@@ -19,6 +21,15 @@ from penstock.delta.rows import token
 from tests.delta.harness import Harness
 
 EPOCH = dt.datetime(1970, 1, 1)
+
+
+def given(*strategies):
+    """hypothesis.given without a time limit per example: no test depends on how busy the machine is."""
+
+    def decorate(test):
+        return hypothesis.settings(deadline=None)(hypothesis.given(*strategies)(test))
+
+    return decorate
 
 
 def at(ms):
@@ -61,7 +72,7 @@ def cuts(draw, *inputs):
     for events in inputs:
         where = st.lists(st.integers(0, len(events)), min_size=count - 1, max_size=count - 1)
         at_ = [0, *sorted(draw(where)), len(events)]
-        parts.append([j - i for i, j in zip(at_, at_[1:], strict=False)])
+        parts.append([j - i for i, j in pairwise(at_)])
     return list(zip(*parts, strict=True)), draw(st.sets(st.integers(1, count)))
 
 

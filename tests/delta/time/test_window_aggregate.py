@@ -6,7 +6,6 @@ import datetime as dt
 import pickle
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.common.datatypes import BigIntType
@@ -15,7 +14,7 @@ from penstock.delta.aggregates import AggSpec
 from penstock.delta.base import DELETE, INSERT
 from penstock.delta.time.window_aggregate import AttachedWindow, AttachedWindowAggregate, WindowAggregate
 from penstock.delta.time.windows import cumulate, hop, tumble
-from tests.delta.time.streams import at, counted_rows, cuts, replay, stream, timed_rows, tokens
+from tests.delta.time.streams import at, counted_rows, cuts, given, replay, stream, timed_rows, tokens
 
 BIGINT = BigIntType()
 COUNT = AggSpec("COUNT", (), BIGINT)
@@ -99,7 +98,7 @@ def test_attached_windows_are_aggregated_as_they_come(data, arrivals, delay):
     spec = WINDOWS["hop"]
     events = stream(arrivals, 2, delay)
     exploded = [
-        type(event)(event.row + (at(start), at(end)), event.kind, event.before, event.after)
+        type(event)((*event.row, at(start), at(end)), event.kind, event.before, event.after)
         for event in events
         for start, end in windows_of(spec, int((event.row[2] - at(0)) / dt.timedelta(milliseconds=1)))
     ]
