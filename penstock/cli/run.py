@@ -7,7 +7,9 @@ import runpy
 import sys
 from collections.abc import Sequence
 
+from penstock.common.configuration import Configuration
 from penstock.common.errors import ValidationError
+from penstock.datastream.context import set_context_configuration
 from penstock.runtime.compat import install_pyflink_alias
 
 
@@ -28,7 +30,7 @@ def run_program(program: str, arguments: Sequence[str], settings: Sequence[str] 
             where=f"looked in {os.getcwd()}",
             do="give the path of a Python file",
         )
-    os.environ["PENSTOCK_CONF"] = "\n".join(_checked(settings))
+    set_context_configuration(_configuration(settings))
     install_pyflink_alias()
     folder = os.path.dirname(os.path.abspath(program))
     if folder not in sys.path:
@@ -37,8 +39,11 @@ def run_program(program: str, arguments: Sequence[str], settings: Sequence[str] 
     runpy.run_path(program, run_name="__main__")
 
 
-def _checked(settings: Sequence[str]) -> Sequence[str]:
+def _configuration(settings: Sequence[str]) -> Configuration:
+    configuration = Configuration()
     for setting in settings:
-        if "=" not in setting:
+        key, separator, value = setting.partition("=")
+        if not separator:
             raise ValidationError(f"'{setting}' is not of the form key=value", do="write -D key=value")
-    return settings
+        configuration.set_string(key.strip(), value.strip())
+    return configuration

@@ -50,8 +50,8 @@ class FunctionOperator(Operator):
 
     def restore_function_state(self, state: Any) -> None:
         for name, carried in self._carried.items():
-            if state and state.get(name) is not None:
-                carried.restore(state[name])
+            # None too: a process that ran an epoch which never committed must forget what it changed.
+            carried.restore(state.get(name) if state else None)
 
     def end_epoch(self) -> None:
         """The end of an epoch is a checkpoint: functions that keep operator state put it in place."""

@@ -63,7 +63,7 @@ class NodePlan:
     """One operator subtask's committed state.
 
     `states` has one entry normally, none for a new operator, and any number after a change of parallelism.
-    `operator_states` are the list and broadcast states of all former subtasks, which the subtask re-cuts.
+    `operator_states` likewise: its own list and broadcast state, or that of all former subtasks to be re-cut.
     """
 
     states: tuple[OperatorSubtaskState, ...] = ()

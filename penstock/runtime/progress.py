@@ -100,9 +100,11 @@ class JobProgress:
 
     def _node_plan(self, node: StreamNode, subtask: int, source: SourcePlan | None) -> NodePlan:
         former = self._node(node.id).states
+        same = len(former) == node.parallelism
+        holders = (former[subtask],) if same else former
         return NodePlan(
             states=runtime_states_for(former, node, subtask),
-            operator_states=tuple(s.operator_state for s in former if s.operator_state is not None),
+            operator_states=tuple(s.operator_state for s in holders if s.operator_state is not None),
             keyed=self._keyed_restore(node, subtask, former) if node.is_keyed else None,
             source=source,
         )

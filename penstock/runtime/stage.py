@@ -115,7 +115,7 @@ class StageInstance:
             max_parallelism=node.max_parallelism,
             clock=self._clock,
             metrics=MetricGroup(),
-            operator_state=MemoryOperatorStateBackend(),
+            operator_state=MemoryOperatorStateBackend(self.subtask, node.parallelism),
             keyed_state=keyed,
             job_id=job.job_id,
             job_name=job.job_name,
@@ -202,7 +202,7 @@ class StageInstance:
         node.operator.restore([s["operator"] for s in states])
         if len(states) == 1:
             _restore_metrics(node.operator, states[0])
-        if len(plan.states) == 1 and plan.states[0].function_state is not None:
+        if len(plan.states) == 1:
             node.operator.restore_function_state(self._load(plan.states[0].function_state))
 
     def _announce(self, plan: LevelPlan, incoming: dict[int, list[IncomingChannel]]) -> None:

@@ -251,6 +251,7 @@ def _restored(
     metadata: CheckpointMetadata | None = find_restore_point(storage, configuration, resumes)
     if metadata is None:
         return None, {}
+    storage.sweep()
     publish_commits(metadata, committers, attempts=5)
     allow = bool(configuration.get(StateOptions.IGNORE_UNCLAIMED))
     progress = restore_progress(graph, metadata, allow_non_restored=allow)
