@@ -11,7 +11,6 @@ of its slice that are open, and is dropped (and counted) when there are none.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from penstock.common.typeinfo import Types
@@ -23,20 +22,18 @@ from penstock.delta.time.clock import (
     WindowClock,
     due_in_order,
     times_of,
-    to_ms,
     watermarks_of,
 )
 from penstock.delta.time.slices import Slice, SliceFunctions
-from penstock.delta.time.windows import WINDOW_END, WINDOW_START, WindowSpec, check_properties, window_columns
+from penstock.delta.time.windows import (
+    WINDOW_END,
+    WINDOW_START,
+    AttachedWindow,
+    WindowSpec,
+    check_properties,
+    window_columns,
+)
 from penstock.state.descriptors import MapStateDescriptor
-
-
-@dataclass(frozen=True)
-class AttachedWindow:
-    """The window is in columns already, put there by a window table function or an earlier aggregate."""
-
-    start_column: int
-    end_column: int
 
 
 class _Pending:
@@ -301,23 +298,23 @@ class AttachedWindowAggregate(_WindowAggregateBase):
         self._window = window
 
     def process(self, input_index: int, batch: Batch) -> None:
-        start_column, end_column = self._window.start_column, self._window.end_column
+        window_of = self._window.of
         keys = keys_of(batch.rows, self._key_columns)
         pending: dict[Any, _Pending] = {}
         for row, kind, key, ident, watermark in zip(
             batch.rows, batch.kinds, keys, identities(keys), watermarks_of(batch), strict=True
         ):
-            end = to_ms(row[end_column])
-            if self._clock.fires_at(end) <= watermark:
+            window = window_of(row)
+            if self._clock.fires_at(window[1]) <= watermark:
                 self.context.count(LATE_RECORDS_DROPPED)
                 continue
-            name = (ident, to_ms(row[start_column]), end)
+            name = (ident, window)
             group = pending.get(name)
             if group is None:
-                group = pending[name] = _Pending(key, end)
+                group = pending[name] = _Pending(key, window[1])
             group.rows.append(row)
             group.weights.append(WEIGHT[kind])
-        self._add_to_slices((name[1:], group) for name, group in pending.items())
+        self._add_to_slices((name[1], group) for name, group in pending.items())
 
     def _register(self, window_end: int, name: Any) -> None:
         self.context.keyed_state.event_timers.register(self._clock.fires_at(window_end), name)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from penstock.common.errors import ValidationError
 from penstock.delta.base import Row
-from penstock.delta.time.clock import WindowClock, from_ms
+from penstock.delta.time.clock import WindowClock, from_ms, to_ms
 
 WINDOW_START, WINDOW_END, WINDOW_TIME = "window_start", "window_end", "window_time"
 
@@ -44,6 +44,18 @@ class WindowSpec:
         if self.cumulates:
             return self.window_start(slice_end) + self.size_ms
         return slice_end - self.step_ms + self.size_ms
+
+
+@dataclass(frozen=True)
+class AttachedWindow:
+    """The window is in columns already, put there by a window table function or an earlier aggregate."""
+
+    start_column: int
+    end_column: int
+
+    def of(self, row: Row) -> tuple[int, int]:
+        """The window of a row: (start, end) by the wall clock."""
+        return to_ms(row[self.start_column]), to_ms(row[self.end_column])
 
 
 def tumble(size_ms: int, offset_ms: int = 0) -> WindowSpec:
