@@ -87,6 +87,7 @@ class GroupAggregate(DeltaOperator):
         self._emit_before = emit_update_before
         self._ttl_ms = state_ttl_ms
         self._row_count_column = row_count_column
+        self._resend_unchanged = state_ttl_ms > 0  # as Flink does, so that state downstream does not expire
         self._make_calls()  # refuses what is not supported when the query is planned
 
     def key_columns(self, input_index: int) -> tuple[int, ...]:
@@ -141,7 +142,7 @@ class GroupAggregate(DeltaOperator):
                 output.kinds.append(INSERT)
         elif after is None:
             output.append(before, DELETE)
-        elif self._ttl_ms or not same_row(before, after):  # with TTL, downstream state must not expire
+        elif self._resend_unchanged or not same_row(before, after):
             if self._emit_before:
                 output.rows.append(before)
                 output.kinds.append(UPDATE_BEFORE)

@@ -21,10 +21,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from penstock.common.errors import ValidationError
-from penstock.common.typeinfo import Types
-from penstock.delta.base import Batch, DeltaContext, DeltaOperator, Row
-from penstock.delta.rows import consolidate, emit_weights, group_by_key, identities, token, with_ttl
-from penstock.state.descriptors import MapStateDescriptor
+from penstock.delta.base import INSERT, Batch, DeltaContext, DeltaOperator, Row
+from penstock.delta.row_store import Record, RowStore
+from penstock.delta.rows import consolidate, emit_weights, group_by_key, identities, token
 
 Predicate = Callable[[Row, Row], "bool | None"]
 Weighted = list[tuple[Any, Row, int]]
@@ -46,31 +45,17 @@ class JoinType(enum.Enum):
 class _Side:
     """One input: its rows of the current key. A record per row: token -> (count, matches, *row)."""
 
-    def __init__(self, state: Any, context: DeltaContext) -> None:
-        self._state = state
+    def __init__(self, rows: RowStore, context: DeltaContext) -> None:
+        self.rows = rows
         self._context = context
         self.shows_alone = False
         """Whether rows of this side are in the result alone."""
         self.when_matched = False
         """If so, whether it is the matched ones (semi join) or the others."""
 
-    def is_empty(self) -> bool:
-        return bool(self._state.is_empty())
-
-    def records(self) -> list[tuple[Any, tuple[Any, ...]]]:
-        return self._state.items()  # type: ignore[no-any-return]
-
-    def matches_of(self, ident: Any) -> int | None:
-        """The matches that a row remembers; None if it is not there."""
-        record = self._state.get(ident)
-        return None if record is None else record[1]
-
-    def put(self, ident: Any, record: tuple[Any, ...]) -> None:
-        self._state.put(ident, record)
-
     def apply(self, delta: Weighted) -> Weighted:
         """Changes the counts; gives the delta back without rows that go but were not there."""
-        state, applied = self._state, []
+        state, applied = self.rows, []
         for ident, row, weight in delta:
             record = state.get(ident)
             if record is None:
@@ -135,18 +120,16 @@ class Join(DeltaOperator):
 
     def open(self, context: DeltaContext) -> None:
         super().open(context)
-        pickled = Types.PICKLED_BYTE_ARRAY()
-        sides = []
-        for name, ttl_ms in zip(("left", "right"), self._ttl_ms, strict=True):
-            descriptor = with_ttl(MapStateDescriptor(name, pickled, pickled), ttl_ms)
-            sides.append(_Side(context.keyed_state.get_partitioned_state(descriptor), context))
-        self._sides = tuple(sides)
-        left, right = self._sides
+        left = _Side(RowStore(context.keyed_state, "left", self._ttl_ms[0]), context)
+        right = _Side(RowStore(context.keyed_state, "right", self._ttl_ms[1]), context)
+        self._sides = (left, right)
         left.shows_alone = self._type not in (JoinType.INNER, JoinType.RIGHT)
         left.when_matched = self._type is JoinType.SEMI
         right.shows_alone = self._type in (JoinType.RIGHT, JoinType.FULL)
         self._pairs = self._type not in (JoinType.SEMI, JoinType.ANTI)
         self._pads = ((None,) * self._widths[1], (None,) * self._widths[0])
+        self._changed: list[Row] = []
+        self._weights: list[int] = []
         self._strict = [index for index, safe in enumerate(self._null_safe) if not safe]
 
     def begin_epoch(self) -> None:
@@ -168,20 +151,26 @@ class Join(DeltaOperator):
         self._pending = (Batch(), Batch())
         set_key = self.context.keyed_state.set_current_key
         for key, left, right in deltas.values():
-            self._changes: list[tuple[Row, int]] = []
             if self._never_matches(key):
                 self._alone(0, left)
                 self._alone(1, right)
             else:
                 set_key(key)
-                self._phase(0, left)
-                self._phase(1, right)
+                self._join_key(left, right)
             self._flush()
 
     # --- one key ------------------------------------------------------------------------------------------
 
     def _never_matches(self, key: Row) -> bool:
         return None in key and any(key[index] is None for index in self._strict)
+
+    def _join_key(self, left: Any, right: Any) -> None:
+        for side in self._sides:
+            side.rows.load()
+        self._phase(0, left)
+        self._phase(1, right)
+        for side in self._sides:
+            side.rows.save()
 
     def _alone(self, index: int, group: Any) -> None:
         """Rows with NULL in the key have no match, so they need no state."""
@@ -205,33 +194,37 @@ class Join(DeltaOperator):
 
     def _phase_by_key(self, index: int, delta: Weighted) -> None:
         own, other = self._sides[index], self._sides[1 - index]
-        was_empty = other.shows_alone and own.is_empty()
+        was_empty = other.shows_alone and own.rows.is_empty()
         delta = own.apply(delta)
-        flips = other.shows_alone and was_empty != own.is_empty()
-        partners: list[tuple[Any, tuple[Any, ...]]] = []
+        flips = other.shows_alone and was_empty != own.rows.is_empty()
+        partners: list[tuple[Row, int]] = []
         if self._pairs or flips:
-            partners = other.records()
-            matched = bool(partners)
-        else:
-            matched = own.shows_alone and not other.is_empty()
-        if self._pairs:
-            for _, row, weight in delta:
-                for _, record in partners:
-                    self._pair(index, row, record[2:], weight * record[0])
-        if own.shows_alone and matched == own.when_matched:
+            partners = [(record[2:], record[0]) for _, record in other.rows.items()]
+        if self._pairs and partners:
+            self._pair_all(index, delta, partners)
+        if own.shows_alone and other.rows.is_empty() != own.when_matched:
             for _, row, weight in delta:
                 self._show(index, row, weight)
         if flips:
             sign = 1 if was_empty == other.when_matched else -1
-            for _, record in partners:
-                self._show(1 - index, record[2:], sign * record[0])
+            for row, count in partners:
+                self._show(1 - index, row, sign * count)
+
+    def _pair_all(self, index: int, delta: Weighted, partners: list[tuple[Row, int]]) -> None:
+        changed, weights = self._changed, self._weights
+        for _, row, weight in delta:
+            if index == 0:
+                changed.extend([row + partner for partner, _ in partners])
+            else:
+                changed.extend([partner + row for partner, _ in partners])
+            weights.extend([weight * count for _, count in partners])
 
     def _phase_by_row(self, index: int, delta: Weighted) -> None:
         own, other = self._sides[index], self._sides[1 - index]
         delta = own.apply(delta)
         if not delta:
             return
-        partners = other.records()
+        partners = list(other.rows.items())
         moved: dict[int, int] = {}
         for ident, row, weight in delta:
             matches = 0
@@ -243,26 +236,25 @@ class Join(DeltaOperator):
                 if self._pairs:
                     self._pair(index, row, record[2:], weight * record[0])
             if own.shows_alone:
-                self._remember(own, ident, row, matches)
+                self._remember(own, ident, matches)
                 if (matches > 0) == own.when_matched:
                     self._show(index, row, weight)
         if other.shows_alone:
             for at, change in moved.items():
                 self._move_matches(1 - index, partners[at], change)
 
-    def _remember(self, side: _Side, ident: Any, row: Row, matches: int) -> None:
-        known = side.matches_of(ident)
-        if known is not None and known != matches:
-            record = side._state.get(ident)
-            side.put(ident, (record[0], matches, *row))
+    def _remember(self, side: _Side, ident: Any, matches: int) -> None:
+        record = side.rows.get(ident)
+        if record is not None and record[1] != matches:
+            side.rows.put(ident, (record[0], matches, *record[2:]))
 
-    def _move_matches(self, index: int, partner: tuple[Any, tuple[Any, ...]], change: int) -> None:
+    def _move_matches(self, index: int, partner: tuple[bytes, Record], change: int) -> None:
         """A row of the other side got or lost matches; it may appear or vanish alone."""
         if not change:
             return
         side, (ident, record) = self._sides[index], partner
         matches = record[1] + change
-        side.put(ident, (record[0], matches, *record[2:]))
+        side.rows.put(ident, (record[0], matches, *record[2:]))
         if (record[1] > 0) != (matches > 0):
             sign = 1 if (matches > 0) == side.when_matched else -1
             self._show(index, record[2:], sign * record[0])
@@ -275,20 +267,30 @@ class Join(DeltaOperator):
     # --- output -------------------------------------------------------------------------------------------
 
     def _pair(self, index: int, own: Row, other: Row, weight: int) -> None:
-        self._changes.append((own + other if index == 0 else other + own, weight))
+        self._changed.append(own + other if index == 0 else other + own)
+        self._weights.append(weight)
 
     def _show(self, index: int, row: Row, weight: int) -> None:
         if self._pairs:
             row = row + self._pads[0] if index == 0 else self._pads[1] + row
-        self._changes.append((row, weight))
+        self._changed.append(row)
+        self._weights.append(weight)
 
     def _flush(self) -> None:
-        changes = self._changes
-        if len(changes) > 1 and any(weight < 0 for _, weight in changes):
-            rows = [row for row, _ in changes]
-            weights = [weight for _, weight in changes]
-            changes = [(row, weight) for _, row, weight in consolidate(identities(rows), rows, weights)]
-        emit_weights(self.output, changes)
+        """Sends the changes of a key. Their lists are filled again for the next one."""
+        rows, weights = self._changed, self._weights
+        if not rows:
+            return
+        if min(weights) == 1 == max(weights):  # by far the most frequent case
+            self.output.rows.extend(rows)
+            self.output.kinds.extend([INSERT] * len(rows))
+        elif len(rows) > 1 and min(weights) < 0:
+            merged = consolidate(identities(rows), rows, weights)
+            emit_weights(self.output, [(row, weight) for _, row, weight in merged])
+        else:
+            emit_weights(self.output, zip(rows, weights, strict=True))
+        rows.clear()
+        weights.clear()
 
 
 def _as_bytes_or_key(ident: Any) -> Any:

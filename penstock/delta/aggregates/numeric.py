@@ -36,7 +36,7 @@ def to_float32(value: float) -> float:
 def fit_decimal(value: Decimal, kind: DecimalType) -> Decimal | None:
     """The value with the scale of the type, None if it has too many digits."""
     fitted = value.quantize(Decimal(1).scaleb(-kind.scale), context=_WIDE)
-    return fitted if abs(fitted) < Decimal(10) ** (kind.precision - kind.scale) else None
+    return fitted if fitted.copy_abs() < Decimal(10) ** (kind.precision - kind.scale) else None
 
 
 def to_type(value: Any, kind: DataType) -> Any:
@@ -167,7 +167,7 @@ class DecimalSum(Aggregate):
         return fit_decimal(value if acc is None else _WIDE.add(acc, value), self._kind)
 
     def retract(self, acc: Decimal | None, value: Decimal) -> Decimal | None:
-        return self.accumulate(acc, -value)
+        return self.accumulate(acc, value.copy_negate())
 
     def merge(self, acc: Decimal | None, other: Decimal | None) -> Decimal | None:
         return acc if other is None else self.accumulate(acc, other)
