@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from penstock.sql.algebra import Plan
-from penstock.sql.rex import OuterRef, Rex, SortKey, SubqueryRex, transform, walk
+from penstock.sql.rex import InputRef, OuterRef, Rex, SortKey, SubqueryRex, transform, walk
 
 
 def rexes(plan: Plan) -> Iterator[Rex]:
@@ -93,3 +93,16 @@ def has_outer(plan: Plan, depth: int = 1) -> bool:
 
 def contains_subquery(rex: Rex) -> bool:
     return any(isinstance(part, SubqueryRex) for part in walk(rex))
+
+
+def as_outer(rex: Rex) -> Rex:
+    """The expression as seen from inside the subquery: one level further out."""
+
+    def lift(part: Rex) -> Rex | None:
+        if isinstance(part, InputRef):
+            return OuterRef(part.type, 1, part.index, part.time)
+        if isinstance(part, OuterRef):
+            return dataclasses.replace(part, depth=part.depth + 1)
+        return None
+
+    return transform(rex, lift)

@@ -122,6 +122,10 @@ class SparkWriter:
         if not plan.rows:
             nulls = [f"CAST(NULL AS {spark_type(f.type)})" for f in plan.fields]
             return f"SELECT {self._list(nulls)} WHERE false"
+        if len(plan.rows) > 1 and all(_is_constant(v) for row in plan.rows for v in row):
+            lines = ", ".join(f"({', '.join(self.rex(v, []) for v in row)})" for row in plan.rows)
+            names = ", ".join(f"c{i}" for i in range(len(plan.fields)))
+            return f"SELECT * FROM VALUES {lines} AS v({names})"
         rows = [f"SELECT {self._list([self.rex(v, []) for v in row])}" for row in plan.rows]
         return " UNION ALL ".join(rows)
 
@@ -365,6 +369,11 @@ class SparkWriter:
 
 _EVERY_ROW = Arg("*", BigIntType(False))
 """The argument of COUNT(*)."""
+
+
+def _is_constant(rex: Rex) -> bool:
+    """Whether Spark takes the expression in an inline table, which is planned without a job."""
+    return isinstance(rex, Const) and not isinstance(rex.type, NullType)
 
 
 def _only_where(condition: str, arg: Arg) -> Arg:

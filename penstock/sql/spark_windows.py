@@ -47,11 +47,12 @@ def _floor(micros: str, size: int, offset: int) -> str:
 
 def _hop(micros: str, size: int, slide: int, offset: int) -> str:
     last = _floor(micros, slide, offset)
-    count = size // slide
-    return (
+    count = -(-size // slide)
+    windows = (
         f"transform(sequence(0, {count - 1}), i -> named_struct("
         f"'s', {last} - i * {slide}L, 'e', {last} - i * {slide}L + {size}L))"
     )
+    return windows if size % slide == 0 else f"filter({windows}, w -> w.e > {micros})"
 
 
 def _cumulate(micros: str, size: int, step: int, offset: int) -> str:

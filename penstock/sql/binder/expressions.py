@@ -16,12 +16,14 @@ from sqlglot import exp
 from penstock.common.datatype_parser import parse_type
 from penstock.common.datatypes import BooleanType, DataType, DataTypes, RowType
 from penstock.common.errors import NotSupportedError, PenstockError, ValidationError
+from penstock.sql.algebra import Filter
 from penstock.sql.binder import literals
 from penstock.sql.binder.context import BindContext, did_you_mean
 from penstock.sql.binder.scope import Scope
 from penstock.sql.dialect import nodes
 from penstock.sql.functions import FUNCTIONS, NO_LITERAL, ArgType, FunctionDef
 from penstock.sql.no_paren_calls import NO_PAREN_CALLS
+from penstock.sql.plan_rexes import as_outer
 from penstock.sql.rex import (
     AggCall,
     Call,
@@ -168,7 +170,34 @@ class ExpressionBinder:
     # -- operators -------------------------------------------------------------------------------------
 
     def _binary(self, node: exp.Binary) -> Rex:
+        if isinstance(node.expression, (exp.Any, exp.All)):
+            return self._quantified(node)
         return self.call(_OPERATORS[type(node)], (self.bind(node.this), self.bind(node.expression)), node)
+
+    def _quantified(self, node: exp.Binary) -> Rex:
+        """x = ANY (q) is IN; `x > ALL (q)` is NOT (x <= ANY (q)), and ANY counts the rows that agree."""
+        operator = _OPERATORS[type(node)]
+        query = node.expression.this
+        every = isinstance(node.expression, exp.All)
+        left = self.bind(node.this)
+        if (operator, every) in (("=", False), ("<>", True)):
+            return self._in_query([left], query, every, node)
+        if every:
+            operator = _OPPOSITES[operator]
+        plan = self._queries.bind(query, self._scope)
+        if len(plan.fields) != 1:
+            raise self._ctx.error("ANY and ALL take a query of one column", node)
+        column = InputRef(plan.fields[0].type, 0)
+        test = self.call(operator, (as_outer(left), column), node)
+        unknown = self.call("IS UNKNOWN", (test,), node)
+        found, maybe = (
+            SubqueryRex(DataTypes.BOOLEAN(False), "exists", Filter(plan.fields, plan, condition))
+            for condition in (test, unknown)
+        )
+        null = self.call("CAST", (literals.null(), TypeRef(DataTypes.BOOLEAN())), node)
+        parts = (found, literals.boolean(True), maybe, null, literals.boolean(False))
+        result = self.call("CASE", parts, node)
+        return self.call("NOT", (result,), node) if every else result
 
     def _connector(self, node: exp.Connector) -> Rex:
         name = "AND" if isinstance(node, exp.And) else "OR"
@@ -408,8 +437,7 @@ class ExpressionBinder:
     def _over_function(self, node: Any) -> tuple[FunctionDef, tuple[Rex, ...], bool, Rex | None]:
         condition = None
         if isinstance(node, exp.Filter):
-            condition = self.condition(node.expression.this)
-            node = node.this
+            raise self._ctx.error("FILTER cannot stand before OVER", node)
         ignore = isinstance(node, exp.IgnoreNulls)
         if isinstance(node, (exp.IgnoreNulls, exp.RespectNulls)):
             node = node.this
@@ -491,6 +519,8 @@ _OPERATORS: dict[type, str] = {
     exp.NullSafeNEQ: "IS DISTINCT FROM",
 }
 
+_OPPOSITES = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
 _B = ExpressionBinder
 _NEGATED: dict[type, Callable[[ExpressionBinder, Any], Rex]] = {
     exp.Is: lambda b, n: b._is(n, True),
@@ -512,6 +542,7 @@ _BINDERS: dict[type, Callable[[ExpressionBinder, Any], Rex]] = {
     exp.Column: _B._column,
     exp.Dot: _B._dot,
     exp.Literal: _B._literal,
+    exp.Concat: lambda b, n: literals.text("".join(e.this for e in n.expressions)),
     exp.UnicodeString: lambda b, n: literals.unicode_text(n.this),
     exp.Boolean: lambda b, n: literals.boolean(bool(n.this)),
     exp.Null: lambda b, n: literals.null(),

@@ -100,6 +100,8 @@ class SelectBinder:
             if scope.has_relation(qualifier):
                 return scope.star(qualifier)
             return self._row_star(node, binder)
+        if isinstance(node.unalias(), exp.Null):
+            raise self._ctx.error("illegal use of NULL: its type is not known", node, do="CAST it to a type")
         if isinstance(node, exp.Alias):
             return [(node.alias, binder.bind(node.this))]
         name = None

@@ -35,10 +35,10 @@ def window_fields(time: Field) -> tuple[Field, Field, Field]:
 
 
 def check_sizes(ctx: BindContext, kind: str, size: int, slide: int | None, node: Any) -> None:
-    """Sizes must be positive; HOP's and CUMULATE's size a multiple of slide or step."""
+    """Sizes must be positive; the size is a multiple of CUMULATE's step and, in streaming, of HOP's slide."""
     if size <= 0 or (slide is not None and slide <= 0):
         raise ctx.error(f"the sizes of {kind} must be positive", node)
-    if slide is not None and size % slide:
+    if slide is not None and size % slide and (ctx.streaming or kind != "HOP"):
         names = ("size", "slide") if kind == "HOP" else ("maxSize", "step")
         raise ctx.error(
             f"{kind} requires {names[0]} to be an integral multiple of {names[1]}, "

@@ -4,16 +4,16 @@ Catalyst optimizes what it gets; rules here only exist where Flink's meaning dif
 Spark would be given, or where Spark refuses a form.
 
 1. `lateral_aggregate`: first, because it looks for the shape the binder makes.
-2. `subquery_in_project`: last, because it splits projections.
+2. `subquery_values`: last, because it makes new subqueries.
 """
 
 from __future__ import annotations
 
 from penstock.sql.algebra import Plan
 from penstock.sql.rules.lateral_aggregate import lateral_aggregate
-from penstock.sql.rules.subquery_in_project import subquery_in_project
+from penstock.sql.rules.subquery_values import subquery_values
 
-RULES = (lateral_aggregate, subquery_in_project)
+RULES = (lateral_aggregate, subquery_values)
 
 
 def optimize(plan: Plan) -> Plan:

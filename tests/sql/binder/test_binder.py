@@ -67,7 +67,7 @@ def test_output_columns_have_flinks_names_and_types(
         ("SELECT * FROM TABLE(TUMBLE(TABLE orders, DESCRIPTOR(who), INTERVAL '1' HOUR))", "TIMESTAMP"),
         ("SELECT * FROM TABLE(TUMBLE(TABLE orders, DESCRIPTOR(tz), INTERVAL '1' HOUR))", "did you mean `ts`"),
         (
-            "SELECT * FROM TABLE(HOP(TABLE orders, DESCRIPTOR(ts), INTERVAL '2' HOUR, INTERVAL '3' HOUR))",
+            "SELECT * FROM TABLE(CUMULATE(TABLE orders, DESCRIPTOR(ts), INTERVAL '2' HOUR, INTERVAL '3' HOUR))",
             "multiple",
         ),
         ("SELECT * FROM TABLE(SESSION(TABLE orders, DESCRIPTOR(ts), INTERVAL '2' HOUR))", "batch"),

@@ -1,9 +1,11 @@
-"""IN and EXISTS outside of filters.
+"""IN and EXISTS where their value matters, not only whether a row passes.
 
-Spark takes these predicates only where rows are filtered. In a select list the predicate is computed by a
-join instead: the subquery's distinct values are counted per row.
+Spark takes these predicates only where rows are filtered, and makes joins of them that know TRUE and "not
+TRUE". That is right for a condition made of AND and OR. Everywhere else (a select list, `x IN (q) IS NULL`) the
+predicate becomes an expression over scalar subqueries:
 
-    Project(a IN (q))  →  a CASE over three scalar subqueries: is there a match, is q empty, has q a NULL
+    a IN (q)  →  CASE WHEN rows of q equal to a > 0 THEN TRUE
+                      WHEN rows of q that may be equal > 0 THEN NULL ELSE FALSE END
 """
 
 from __future__ import annotations
@@ -11,22 +13,31 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.common.datatypes import DataTypes
-from penstock.sql.algebra import Aggregate, Field, Filter, Plan, Project, transform_plan
-from penstock.sql.plan_rexes import contains_subquery
-from penstock.sql.rex import AggCall, Call, Const, InputRef, OuterRef, Rex, SubqueryRex, TypeRef, transform
+from penstock.sql.algebra import Aggregate, Field, Filter, Plan, transform_plan
+from penstock.sql.plan_rexes import as_outer, contains_subquery, map_rexes, rexes
+from penstock.sql.rex import AggCall, Call, Const, InputRef, Rex, SubqueryRex, TypeRef, transform
 
 _BOOLEAN = DataTypes.BOOLEAN()
 _COUNT = DataTypes.BIGINT(False)
 
 
-def subquery_in_project(plan: Plan) -> Plan:
-    return transform_plan(plan, _project)
+def subquery_values(plan: Plan) -> Plan:
+    return transform_plan(plan, _node)
 
 
-def _project(plan: Plan) -> Plan:
-    if not isinstance(plan, Project) or not any(contains_subquery(e) for e in plan.exprs):
+def _node(plan: Plan) -> Plan:
+    if not any(contains_subquery(rex) for rex in rexes(plan)):
         return plan
-    return replace(plan, exprs=tuple(transform(e, _predicate) for e in plan.exprs))
+    if isinstance(plan, Filter):
+        return replace(plan, condition=_condition(plan.condition))
+    return map_rexes(plan, lambda rex: transform(rex, _predicate))
+
+
+def _condition(rex: Rex) -> Rex:
+    """Leaves a predicate alone that stands in a condition by itself or under AND and OR."""
+    if isinstance(rex, Call) and rex.name in ("AND", "OR"):
+        return replace(rex, args=tuple(_condition(arg) for arg in rex.args))
+    return rex if isinstance(rex, SubqueryRex) else transform(rex, _predicate)
 
 
 def _predicate(rex: Rex) -> Rex | None:
@@ -52,7 +63,7 @@ def _positive(count: Rex) -> Rex:
 
 def _in(rex: SubqueryRex) -> Rex:
     """TRUE if a row is equal, else NULL if one may be, else FALSE."""
-    outer = [_as_outer(item) for item in rex.left]
+    outer = [as_outer(item) for item in rex.left]
     columns = [InputRef(f.type, i) for i, f in enumerate(rex.plan.fields)]
     tests: list[Rex] = [Call(_BOOLEAN, "=", (c, o)) for c, o in zip(columns, outer, strict=True)]
     equal = tests[0] if len(tests) == 1 else Call(_BOOLEAN, "AND", tuple(tests))
@@ -68,16 +79,3 @@ def _in(rex: SubqueryRex) -> Rex:
             Const(DataTypes.BOOLEAN(False), False),
         ),
     )
-
-
-def _as_outer(rex: Rex) -> Rex:
-    """The expression as seen from inside the subquery: one level further out."""
-
-    def lift(part: Rex) -> Rex | None:
-        if isinstance(part, InputRef):
-            return OuterRef(part.type, 1, part.index, part.time)
-        if isinstance(part, OuterRef):
-            return replace(part, depth=part.depth + 1)
-        return None
-
-    return transform(rex, lift)
