@@ -403,10 +403,26 @@ class FlinkParser(parser.Parser):
 
     def _parse_match_after(self, table: Any) -> Any:
         if self._curr and self._curr.token_type == TokenType.MATCH_RECOGNIZE:
+            within = self._cut_within()
             match = self._parse_match_recognize()
             match.set("input", table)
+            match.meta["within"] = within
             return match
         return table
+
+    def _cut_within(self) -> str | None:
+        """Takes `WITHIN INTERVAL …` out of MATCH_RECOGNIZE, which sqlglot does not know; gives its text."""
+        tokens: list[Token] = self._tokens
+        words = [t.text.upper() for t in tokens]
+        if "WITHIN" not in words[self._index :]:
+            return None
+        start = words.index("WITHIN", self._index)
+        end = next((i for i in range(start, len(words)) if words[i] in ("SUBSET", "DEFINE")), len(words))
+        text = self._text_between(tokens[start + 1], tokens[end - 1])
+        del tokens[start:end]
+        self._tokens_size = len(tokens)
+        self._advance(0)
+        return text
 
     def _parse_lateral(self) -> Any:
         if self._word() == "LATERAL" and self._word(1) == "TABLE":

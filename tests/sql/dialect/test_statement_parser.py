@@ -17,7 +17,7 @@ FORMS = pathlib.Path(__file__).parents[2] / "parity" / "sql_statements.json"
 def _examples() -> list[str]:
     stored = json.loads(FORMS.read_text())
     forms = [*stored["statements"], *stored["queries"]]
-    left_out = {"ml-predict", "ml-evaluate", "named-arguments", "match-recognize-within"}
+    left_out = {"ml-predict", "ml-evaluate", "named-arguments"}
     return [f["example"] for f in forms if f["verified"] != "client" and f["id"] not in left_out]
 
 
