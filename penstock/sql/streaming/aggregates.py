@@ -1,0 +1,152 @@
+"""GROUP BY: the columns an aggregate reads are computed in Spark, the groups are kept by a delta operator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from penstock.common.datatypes import DataTypes
+from penstock.common.errors import NotSupportedError
+from penstock.delta.aggregates import AggSpec
+from penstock.delta.group_aggregate import GroupAggregate
+from penstock.sql.algebra import Aggregate, Field, SetOp
+from penstock.sql.rex import AggCall, Const, InputRef, Rex
+from penstock.sql.streaming.physical import Stream
+
+if TYPE_CHECKING:
+    from penstock.sql.streaming.planner import Planner
+
+GROUPING_CALLS = ("GROUPING", "GROUPING_ID", "GROUP_ID")
+
+
+class InputColumns:
+    """Collects the expressions an operator needs as columns, each once."""
+
+    def __init__(self, first: Sequence[Rex] = ()) -> None:
+        self.rexes: list[Rex] = list(first)
+
+    def place(self, rex: Rex) -> int:
+        if rex not in self.rexes:
+            self.rexes.append(rex)
+        return self.rexes.index(rex)
+
+    def of(self, stream: Stream) -> Stream:
+        fields = [Field(f"i{i}", r.type) for i, r in enumerate(self.rexes)]
+        return stream.project(fields, self.rexes, keys=frozenset(), window=None)
+
+
+def plan_aggregate(planner: Planner, plan: Aggregate) -> Stream:
+    stream = planner.plan(plan.input)
+    if plan.grouping_sets is not None:
+        return _grouping_sets(planner, plan, stream)
+    columns = InputColumns(plan.keys)
+    specs = [agg_spec(c, columns) for c in plan.calls]
+    operator = GroupAggregate(
+        range(len(plan.keys)), specs, input_retracts=stream.retracts, state_ttl_ms=planner.state_ttl_ms
+    )
+    return planner.delta(
+        plan.describe(),
+        operator,
+        [columns.of(stream)],
+        plan.fields,
+        retracts=bool(plan.calls) or stream.retracts,
+        keys=frozenset({frozenset(range(len(plan.keys)))}),
+        updated_by=plan.describe(),
+    )
+
+
+def agg_spec(call: AggCall, columns: InputColumns) -> AggSpec:
+    """A call over columns; what is constant in it (separator, NULL handling) becomes part of the call."""
+    args, options = list(call.args), {}
+    if call.order:
+        raise NotSupportedError(f"ORDER BY inside {call.name}", "rows are aggregated in arrival order")
+    if call.name == "LISTAGG" and len(args) == 2 and isinstance(args[1], Const):
+        options["separator"] = args.pop().value
+    if call.name in ("JSON_OBJECTAGG", "JSON_ARRAYAGG"):
+        options["null_on_null"] = _option_of(args, 3 if call.name == "JSON_OBJECTAGG" else 2)
+    condition = None if call.filter is None else columns.place(call.filter)
+    name = call.name
+    user = getattr(call, "function", None)
+    if user is not None:
+        name, options["user_function"] = "USER", user
+    return AggSpec(
+        name,
+        tuple(columns.place(a) for a in args),
+        call.type,
+        distinct=call.distinct,
+        filter=condition,
+        **options,
+    )
+
+
+def _option_of(args: list[Rex], position: int) -> bool | None:
+    if len(args) < position:
+        return None
+    option = args.pop()
+    return isinstance(option, Const) and option.value == "NULL"
+
+
+def _grouping_sets(planner: Planner, plan: Aggregate, stream: Stream) -> Stream:
+    """Every row once per set, with the set's number among the keys."""
+    assert plan.grouping_sets is not None
+    real = [c for c in plan.calls if c.name not in GROUPING_CALLS]
+    columns = InputColumns()
+    specs_input = [agg_spec(c, columns) for c in real]
+    branches = [
+        _branch(plan, stream, number, chosen, columns) for number, chosen in enumerate(plan.grouping_sets)
+    ]
+    union = branches[0]
+    for other in branches[1:]:
+        union = union.over(SetOp(union.plan.fields, union.plan, other.plan, "UNION", True))
+    key_count = len(plan.keys) + 1 + sum(1 for c in plan.calls if c.name in GROUPING_CALLS)
+    specs = [_shifted(s, key_count) for s in specs_input]
+    operator = GroupAggregate(
+        range(key_count), specs, input_retracts=stream.retracts, state_ttl_ms=planner.state_ttl_ms
+    )
+    fields = [*union.fields[:key_count], *(Field(f"a{i}", c.type) for i, c in enumerate(real))]
+    result = planner.delta(
+        plan.describe(), operator, [union], fields,
+        retracts=bool(real) or stream.retracts, updated_by=plan.describe(),
+    )  # fmt: skip
+    return result.project(plan.fields, _shown(plan, key_count, real))
+
+
+def _branch(
+    plan: Aggregate, stream: Stream, number: int, chosen: tuple[int, ...], columns: InputColumns
+) -> Stream:
+    keys: list[Rex] = [k if i in chosen else Const(k.type.nullable(), None) for i, k in enumerate(plan.keys)]
+    keys.append(Const(DataTypes.INT(False), number))
+    for call in plan.calls:
+        if call.name in GROUPING_CALLS:
+            keys.append(Const(DataTypes.BIGINT(False), _grouping_value(call, chosen)))
+    rexes = [*keys, *columns.rexes]
+    fields = [Field(f"i{i}", r.type.nullable()) for i, r in enumerate(rexes)]
+    return stream.project(fields, rexes, keys=frozenset(), window=None)
+
+
+def _grouping_value(call: AggCall, chosen: tuple[int, ...]) -> int:
+    value = 0
+    for arg in call.args:
+        assert isinstance(arg, Const)
+        value = value * 2 + (arg.value not in chosen)
+    return value
+
+
+def _shifted(spec: AggSpec, by: int) -> AggSpec:
+    from dataclasses import replace
+
+    args = tuple(a + by for a in spec.args)
+    return replace(spec, args=args, filter=None if spec.filter is None else spec.filter + by)
+
+
+def _shown(plan: Aggregate, key_count: int, real: list[AggCall]) -> list[Rex]:
+    shown: list[Rex] = [InputRef(f.type, i) for i, f in enumerate(plan.fields[: len(plan.keys)])]
+    grouping, at = len(plan.keys) + 1, key_count
+    for call, field in zip(plan.calls, plan.fields[len(plan.keys) :], strict=True):
+        if call.name in GROUPING_CALLS:
+            shown.append(InputRef(field.type, grouping))
+            grouping += 1
+        else:
+            shown.append(InputRef(field.type, at))
+            at += 1
+    return shown

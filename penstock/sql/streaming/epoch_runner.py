@@ -1,0 +1,413 @@
+"""Runs the epochs of a streaming query: one Spark job each, made of SQL texts and Python stages.
+
+The coordinator (`runtime/coordinator.py`) says what is committed and what to read; this runner builds the epoch's
+relations bottom up as temporary views of a session of its own, lets the sink take the last one, and turns what the
+tasks reported into the coordinator's reports. It keeps nothing from epoch to epoch.
+
+Event time: operators advance to the watermark that the sources had reported by the end of the epoch before; once
+all input has been read (or is certain to be read in this epoch) they advance to the end of time, and the job ends.
+"""
+
+from __future__ import annotations
+
+import pickle
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from penstock.checkpoint.handles import OperatorSubtaskState
+from penstock.common.datatypes import RowType
+from penstock.common.errors import InvariantError, PenstockError
+from penstock.common.ids import MAX_WATERMARK, MIN_WATERMARK
+from penstock.common.pickling import dumps, loads
+from penstock.graph.stream_graph import StreamNode
+from penstock.runtime.plan import JobDefinition, LevelPlan, NodePlan, NodeReport, SubtaskReport
+from penstock.sql.batch import register_udfs, spark_error
+from penstock.sql.functions.text import spark_type
+from penstock.sql.spark_text import SparkWriter
+from penstock.sql.streaming.physical import (
+    HIDDEN,
+    DeltaNode,
+    PhysicalNode,
+    ScanNode,
+    Stream,
+    ValuesNode,
+    WatermarkNode,
+    ddl,
+    hidden_constants,
+)
+from penstock.sql.streaming.scan_source import PartSplit, part_reader, reads_relation
+from penstock.sql.streaming.tasks import DeltaTask, RouteTask, ScanTask, TaskReport, WatermarkTask
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Reports = dict[tuple[str, int], TaskReport]
+
+
+class EpochSink(Protocol):
+    """Takes the changes of an epoch; what it returns is committed with the epoch."""
+
+    def take(self, spark: SparkSession, frame: DataFrame) -> tuple[Any, ...]: ...
+
+
+@dataclass
+class Query:
+    """A physical plan: its nodes in topological order, the final relation and who takes it."""
+
+    nodes: list[PhysicalNode]
+    output: Stream
+    sink: EpochSink
+    sink_uid: str
+
+
+@dataclass(frozen=True)
+class _Epoch:
+    """One epoch: the committed plan of every node and subtask."""
+
+    plan: LevelPlan
+    nodes: Mapping[str, Mapping[int, NodePlan]]
+    former_watermark: int
+    watermark: int
+    final: bool
+
+
+class SqlEpochRunner:
+    """An `EpochRunner` for a streaming query."""
+
+    def __init__(self, job: JobDefinition, query: Query, spark: SparkSession, udf_text: Any) -> None:
+        self._job = job
+        self._query = query
+        self._spark = spark
+        self._udf_text = udf_text
+        self._graph = {node.uid: node for node in job.graph.nodes}
+        self._group = f"penstock-sql-{uuid.uuid4().hex}"
+
+    # -- EpochRunner ---------------------------------------------------------------------------------
+
+    def run(self, plans: Sequence[LevelPlan]) -> list[SubtaskReport]:
+        epoch = self._epoch(plans)
+        collector = _Collector(self._spark)
+        self._spark.sparkContext.setJobGroup(self._group, self._job.job_name, True)
+        try:
+            for node in self._query.nodes:
+                self._build(node, epoch, collector)
+            committables = self._query.sink.take(self._spark, self._frame(self._query.output))
+        except PenstockError:
+            raise
+        except Exception as error:
+            raise spark_error(error) from error
+        finally:
+            self._drop_views()
+        return self._reports(epoch, collector.reports(), committables)
+
+    def cancel(self) -> None:
+        self._spark.sparkContext.cancelJobGroup(self._group)
+
+    def close(self) -> None:
+        self._drop_views()
+
+    def _drop_views(self) -> None:
+        for node in self._query.nodes:
+            self._spark.catalog.dropTempView(node.view)
+
+    # -- what the epoch is ---------------------------------------------------------------------------
+
+    def _epoch(self, plans: Sequence[LevelPlan]) -> _Epoch:
+        nodes: dict[str, dict[int, NodePlan]] = {}
+        for level, plan in zip(self._job.stages.levels, plans, strict=True):
+            at = 0
+            for stage_id in level:
+                stage = self._job.stages.stages[stage_id]
+                for subtask in range(stage.parallelism):
+                    for node_id, node_plan in plan.subtasks[at].nodes.items():
+                        nodes.setdefault(self._job.graph.nodes[node_id].uid, {})[subtask] = node_plan
+                    at += 1
+        sources = [nodes[n.uid] for n in self._query.nodes if isinstance(n, (ScanNode, ValuesNode))]
+        final = all(_reads_to_the_end(plan) for source in sources for plan in source.values())
+        former, current = self._watermarks(nodes)
+        return _Epoch(plans[0], nodes, former, MAX_WATERMARK if final else current, final)
+
+    def _watermarks(self, nodes: Mapping[str, Mapping[int, NodePlan]]) -> tuple[int, int]:
+        """(what operators have advanced to already, what the sources have reported since)."""
+        reached, reported = MIN_WATERMARK, MAX_WATERMARK
+        for node in self._query.nodes:
+            for plan in nodes[node.uid].values():
+                state = _runtime_state(plan)
+                if isinstance(node, WatermarkNode):
+                    reported = min(reported, state.get("watermark", MIN_WATERMARK))
+                elif isinstance(node, DeltaNode):
+                    reached = max(reached, state.get("advanced", MIN_WATERMARK))
+        return reached, MIN_WATERMARK if reported == MAX_WATERMARK else reported
+
+    # -- relations -----------------------------------------------------------------------------------
+
+    def _frame(self, stream: Stream) -> DataFrame:
+        return self._sql(SparkWriter(_no_scan, self._udf_text).text(stream.plan))
+
+    def _sql(self, text: str) -> DataFrame:
+        register_udfs(self._spark, text)
+        return self._spark.sql(text)
+
+    def _build(self, node: PhysicalNode, epoch: _Epoch, collector: _Collector) -> None:
+        if isinstance(node, ValuesNode):
+            frame = self._values(node, epoch, collector)
+        elif isinstance(node, ScanNode):
+            frame = self._scan(node, epoch, collector)
+        elif isinstance(node, WatermarkNode):
+            frame = self._watermark(node, epoch, collector)
+        elif isinstance(node, DeltaNode):
+            frame = self._delta(node, epoch, collector)
+        else:
+            raise InvariantError(f"no epoch of a {type(node).__name__}")
+        frame.createOrReplaceTempView(node.view)
+
+    def _values(self, node: ValuesNode, epoch: _Epoch, collector: _Collector) -> DataFrame:
+        assert node.values is not None
+        text = SparkWriter(_no_scan, self._udf_text).text(node.values)
+        return self._once(node, text, epoch, collector)
+
+    def _once(self, node: PhysicalNode, text: str, epoch: _Epoch, collector: _Collector) -> DataFrame:
+        """A relation that comes whole in the epoch that reads it."""
+        reads = [r for plan in epoch.nodes[node.uid].values() if plan.source for r in plan.source.reads]
+        collector.add_once(node.uid, reads)
+        shown = [f"CAST(c{i} AS {spark_type(f.type)}) AS c{i}" for i, f in enumerate(node.fields)]
+        writer = SparkWriter(_no_scan)
+        constants = [
+            f"{writer.rex(c, [])} AS {f.name}" for c, f in zip(hidden_constants(), HIDDEN, strict=True)
+        ]
+        where = "" if reads else " WHERE false"
+        frame = self._sql(f"SELECT {', '.join([*shown, *constants])} FROM ({text}){where}")
+        return frame.coalesce(1)
+
+    def _scan(self, node: ScanNode, epoch: _Epoch, collector: _Collector) -> DataFrame:
+        if reads_relation(node):
+            return self._once(node, self._relation(node), epoch, collector)
+        reads = {
+            subtask: plan.source.reads
+            for subtask, plan in epoch.nodes[node.uid].items()
+            if plan.source is not None
+        }
+        task = ScanTask(node.uid, part_reader(node), node.row_type, reads, collector.accumulator)
+        subtasks = self._spark.range(0, node.parallelism, 1, node.parallelism)
+        return subtasks.mapInArrow(task.__call__, ddl(node.row_type))
+
+    def _relation(self, node: ScanNode) -> str:
+        assert node.connector is not None and node.scan is not None
+        relation = node.connector.batch_relation(self._spark, node.scan.table, None)
+        columns = ", ".join(f"`{f.name}` AS c{i}" for i, f in enumerate(node.fields))
+        return f"SELECT {columns} FROM {relation}"
+
+    def _watermark(self, node: WatermarkNode, epoch: _Epoch, collector: _Collector) -> DataFrame:
+        former = {}
+        for subtask, plan in epoch.nodes[node.uid].items():
+            state = _runtime_state(plan)
+            if state:
+                former[subtask] = (state["current"], state["watermark"])
+        task = WatermarkTask(node.uid, len(node.fields), node.interval_ms, former, collector.accumulator)
+        return self._frame(node.inputs[0]).mapInArrow(task.__call__, ddl(node.row_type))
+
+    def _delta(self, node: DeltaNode, epoch: _Epoch, collector: _Collector) -> DataFrame:
+        task = self._delta_task(node, epoch, collector)
+        frames = [self._delta_input(node, index, task) for index in range(len(node.inputs))]
+        frame = frames[0]
+        for other in frames[1:]:
+            frame = frame.unionAll(other)
+        if node.parallelism == 1:
+            frame = frame.coalesce(1)
+        else:
+            from pyspark.sql.functions import col
+
+            frame = frame.unionAll(self._marks(node, frame)).repartitionById(
+                node.parallelism, col("__subtask")
+            )
+        return frame.mapInArrow(task.__call__, ddl(node.row_type))
+
+    def _delta_input(self, node: DeltaNode, index: int, task: DeltaTask) -> DataFrame:
+        """One input in the shape all inputs of the operator share; see `DeltaTask`."""
+        stream = node.inputs[index]
+        text = SparkWriter(_no_scan, self._udf_text).text(stream.plan)
+        width = stream.width
+        columns = ["0 AS __subtask", f"{index} AS __input"]
+        columns += [f"CAST(c{width + i} AS {spark_type(f.type)}) AS {f.name}" for i, f in enumerate(HIDDEN)]
+        for at, other in enumerate(task.input_types):
+            for i, field in enumerate(other.fields):
+                value = f"c{i}" if at == index else "NULL"
+                columns.append(f"CAST({value} AS {spark_type(field.data_type)}) AS i{at}_{i}")
+        frame = self._sql(f"SELECT {', '.join(columns)} FROM ({text})")
+        if node.parallelism == 1:
+            return frame
+        assert node.operator is not None
+        start = 5 + sum(len(t.fields) for t in task.input_types[:index])
+        keys = node.operator.key_columns(index)
+        key_type = RowType([task.input_types[index].fields[k] for k in keys], nullable=False)
+        route = RouteTask(tuple(start + k for k in keys), key_type, task.max_parallelism, node.parallelism)
+        return frame.mapInArrow(route.__call__, frame.schema)
+
+    def _marks(self, node: DeltaNode, like: DataFrame) -> DataFrame:
+        """A row per subtask that tells it its number: a partition without rows could not know it."""
+        columns = [f"CAST(id AS INT) AS {like.columns[0]}", f"-1 AS {like.columns[1]}"]
+        columns += [
+            f"CAST(NULL AS {field.dataType.simpleString()}) AS {field.name}"
+            for field in like.schema.fields[2:]
+        ]
+        return self._spark.range(0, node.parallelism, 1, 1).selectExpr(*columns)
+
+    def _delta_task(self, node: DeltaNode, epoch: _Epoch, collector: _Collector) -> DeltaTask:
+        graph_node = self._graph[node.uid]  # type: ignore[index]
+        restores = []
+        for subtask in range(node.parallelism):
+            keyed = epoch.nodes[node.uid][subtask].keyed
+            if keyed is None:
+                raise InvariantError(f"operator {node.uid} has no keyed state")
+            restores.append(keyed)
+        job = self._job
+        return DeltaTask(
+            uid=node.uid,
+            operator=pickle.dumps(node.operator),
+            input_types=tuple(_columns_type(stream) for stream in node.inputs),
+            output_type=node.row_type,
+            parallelism=node.parallelism,
+            max_parallelism=graph_node.max_parallelism,
+            restores=tuple(restores),
+            epoch=epoch.plan.epoch,
+            processing_time_ms=epoch.plan.processing_time_ms,
+            former_watermark=epoch.former_watermark,
+            watermark=epoch.watermark,
+            job_id=job.job_id,
+            backend=job.backend,
+            local_dir=job.local_dir,
+            storage=job.storage,
+            report=collector.accumulator,
+        )
+
+    # -- reports -------------------------------------------------------------------------------------
+
+    def _reports(self, epoch: _Epoch, reports: Reports, committables: tuple[Any, ...]) -> list[SubtaskReport]:
+        made = []
+        moved = self._moved(epoch, reports)
+        for stage in self._job.stages.stages:
+            for subtask in range(stage.parallelism):
+                nodes = [self._job.graph.nodes[n] for n in stage.nodes]
+                found = tuple(self._node_report(n, subtask, epoch, reports, committables) for n in nodes)
+                wakeups = [r.next_wakeup_ms for n in nodes if (r := reports.get((n.uid, subtask)))]
+                due = [w for w in wakeups if w is not None]
+                if moved and not epoch.final:
+                    due.append(epoch.plan.processing_time_ms)
+                made.append(SubtaskReport(stage.id, subtask, "", found, min(due, default=None)))
+        return made
+
+    def _moved(self, epoch: _Epoch, reports: Reports) -> bool:
+        """Whether a source's watermark moved: then another epoch follows at once."""
+        after = [
+            MIN_WATERMARK if (r := reports.get((n.uid, i))) is None or r.watermark is None else r.watermark
+            for n in self._query.nodes
+            if isinstance(n, WatermarkNode)
+            for i in range(n.parallelism)
+        ]
+        return bool(after) and min(after) > epoch.watermark
+
+    def _node_report(
+        self,
+        node: StreamNode,
+        subtask: int,
+        epoch: _Epoch,
+        reports: Reports,
+        committables: tuple[Any, ...],
+    ) -> NodeReport:
+        report = reports.get((node.uid, subtask))
+        former = epoch.nodes[node.uid][subtask]
+        runtime = dict(_runtime_state(former))
+        if report is not None and report.watermark is not None:
+            runtime.update(watermark=report.watermark, current=report.metrics["current"])
+        if node.is_keyed:
+            runtime["advanced"] = max(epoch.watermark, epoch.former_watermark)
+            if report is None:
+                raise InvariantError(f"subtask {subtask} of '{node.name}' did not report")
+        splits = report.splits if report else ()
+        if epoch.final and any(not s.finished for s in splits):
+            raise InvariantError(f"'{node.name}' has more rows than its files have bytes")
+        state = OperatorSubtaskState(
+            keyed=report.keyed if report else None,
+            runtime_state=dumps(runtime) if runtime else None,
+            ended=epoch.final,
+        )
+        return NodeReport(
+            uid=node.uid,
+            state=state,
+            splits=splits,
+            committables=committables if node.uid == self._query.sink_uid and subtask == 0 else (),
+            records_in=report.records_in if report else 0,
+            records_out=report.records_out if report else 0,
+            watermark=runtime.get("watermark", MAX_WATERMARK if epoch.final else 0),
+            ended=epoch.final,
+        )
+
+
+class _Collector:
+    """The reports of an epoch's tasks."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        from pyspark.accumulators import AccumulatorParam
+
+        class Reported(AccumulatorParam):  # type: ignore[type-arg]
+            def zero(self, value: list[Any]) -> list[Any]:
+                return []
+
+            def addInPlace(self, value1: list[Any], value2: list[Any]) -> list[Any]:
+                value1.extend(value2)
+                return value1
+
+        self.accumulator: Any = spark.sparkContext.accumulator([], Reported())
+        self._own: list[TaskReport] = []
+
+    def add_once(self, uid: str, reads: Sequence[Any]) -> None:
+        from penstock.runtime.plan import SplitProgress
+
+        done = tuple(SplitProgress(r.split.split_id, (1, 0), True, 0) for r in reads)
+        self._own.append(TaskReport(uid, 0, splits=done))
+
+    def reports(self) -> Reports:
+        return {(r.uid, r.subtask): r for r in self._all()}
+
+    def _all(self) -> Iterator[TaskReport]:
+        yield from self._own
+        yield from self.accumulator.value
+
+
+def _columns_type(stream: Stream) -> RowType:
+    from penstock.common.datatypes import RowField
+
+    return RowType(
+        [RowField(f"c{i}", f.type.nullable()) for i, f in enumerate(stream.fields)], nullable=False
+    )
+
+
+def _runtime_state(plan: NodePlan) -> dict[str, Any]:
+    if not plan.states or plan.states[0].runtime_state is None:
+        return {}
+    state = plan.states[0].runtime_state
+    assert isinstance(state, bytes)
+    loaded: dict[str, Any] = loads(state)
+    return loaded
+
+
+def _reads_to_the_end(plan: NodePlan) -> bool:
+    source = plan.source
+    if source is None or not source.last:
+        return False
+    sure = {read.split.split_id for read in source.reads if _is_small(read)}
+    return source.assigned <= sure
+
+
+def _is_small(read: Any) -> bool:
+    split, limit = read.split, read.limit
+    assert isinstance(split, PartSplit)
+    if limit.split_ends is False or split.at_most is None:
+        return False
+    return limit.max_records is None or split.at_most <= limit.max_records
+
+
+def _no_scan(scan: Any) -> str:
+    raise InvariantError("a table scan inside a Spark SQL segment")

@@ -1,0 +1,73 @@
+"""Streaming SQL behind the session's executor interface: `validate`, `rows`, `insert_all`, `explain`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from penstock.common.types import Row
+from penstock.sql.algebra import Plan, Sink
+from penstock.sql.batch import BatchExecutor
+from penstock.sql.result import StatementResult
+from penstock.sql.streaming.explaining import explain_query
+from penstock.sql.streaming.jobs import start_job
+from penstock.sql.streaming.optimizing import optimize_streaming
+from penstock.sql.streaming.planner import Planner
+from penstock.sql.streaming.sinks import CollectRows, plan_sink
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class StreamingExecutor:
+    """Plans in, changes out. Each query is a job of the epoch loop."""
+
+    def __init__(self, config: Mapping[str, str]) -> None:
+        self._config = config
+        self._batch = BatchExecutor(config)
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session of this environment; jobs have sessions of their own."""
+        return self._batch.spark
+
+    def validate(self, plan: Plan) -> None:
+        """Refuses what cannot run, before any job starts."""
+        self._plan(plan)
+
+    def rows(self, plan: Plan) -> Iterator[Row]:
+        """Runs the query; the changes of its result, as epochs commit them."""
+        planner = Planner(self._config)
+        stream = planner.query(optimize_streaming(plan))
+        sink = CollectRows([f.type for f in plan.fields], [f.name for f in plan.fields])
+        job = start_job(planner, stream, sink, sink.committer(), self._batch, self._config, "collect")
+        return sink.iterate(job)
+
+    def insert(self, sink: Sink) -> None:
+        wait: Any = self.insert_all([sink]).details["wait"]
+        wait()
+
+    def insert_all(self, sinks: list[Sink]) -> StatementResult:
+        """Starts a job per INSERT and gives a result that can be waited for."""
+        from penstock.sql.streaming.inserting import insert_result
+
+        jobs = []
+        for sink in sinks:
+            planner, stream, target = plan_sink(self._config, sink)
+            name = f"insert-into_{sink.identifier.as_summary_string()}"
+            jobs.append(start_job(planner, stream, target, None, self._batch, self._config, name))
+        return insert_result(sinks, jobs)
+
+    def text(self, plan: Plan) -> str:
+        return self.explain(plan)
+
+    def explain(self, plan: Plan, details: tuple[str, ...] = ()) -> str:
+        planner, stream = self._plan(plan)
+        return explain_query(planner, stream, details)
+
+    def _plan(self, plan: Plan) -> tuple[Planner, Any]:
+        if isinstance(plan, Sink):
+            planner, stream, _ = plan_sink(self._config, plan)
+            return planner, stream
+        planner = Planner(self._config)
+        return planner, planner.query(optimize_streaming(plan))

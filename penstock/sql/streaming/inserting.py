@@ -1,0 +1,31 @@
+"""What INSERT gives back: one row that says how many jobs write, and a way to wait for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from penstock.common.datatypes import DataTypes
+from penstock.common.types import Row
+from penstock.sql.algebra import Sink
+from penstock.sql.result import StatementResult
+from penstock.sql.streaming.sinks import raise_failure
+from penstock.table.resolved_schema import Column, PhysicalColumn, ResolvedSchema
+
+
+def insert_result(sinks: list[Sink], jobs: list[Any]) -> StatementResult:
+    """The row is there at once; `wait` returns when all jobs have ended."""
+    columns: list[Column] = [
+        PhysicalColumn(s.identifier.as_summary_string(), DataTypes.BIGINT()) for s in sinks
+    ]
+
+    def rows() -> Iterator[Row]:
+        yield Row(*[-1] * len(sinks))
+
+    def wait(timeout_ms: int | None = None) -> None:
+        for job in jobs:
+            raise_failure(job, timeout_ms)
+
+    result = StatementResult(ResolvedSchema(columns), rows)
+    result.details.update(jobs=jobs, wait=wait)
+    return result

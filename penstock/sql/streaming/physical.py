@@ -1,0 +1,154 @@
+"""The physical plan of a streaming query: what Python runs, and the Spark SQL between.
+
+    Stream        a relation of changes: an algebra plan over views of nodes, rendered to one Spark SQL text
+    ScanNode      reads a connector's splits
+    ValuesNode    constants, which come once
+    WatermarkNode follows the row time of its input, row by row
+    DeltaNode     a stateful operator of `penstock.delta`
+
+Every relation ends with three hidden columns: `__kind` (0 +I, 1 -U, 2 +U, 3 -D), `__wm` (the watermark that had
+been emitted before the row) and `__pos` (arrival order: the producing subtask, then a running number). Linear nodes carry
+them along as ordinary columns of the algebra, so the text writer needs to know nothing about them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from penstock.common.datatypes import DataTypes, RowField, RowType
+from penstock.common.ids import MIN_WATERMARK
+from penstock.delta.base import DeltaOperator
+from penstock.sql.algebra import DataFrameScan, Field, Fields, Plan, Project, Scan, Values
+from penstock.sql.connectors import SqlConnector
+from penstock.sql.functions.text import quoted_name, spark_type
+from penstock.sql.rex import Const, InputRef, Rex
+
+KIND, WATERMARK, POSITION = "__kind", "__wm", "__pos"
+HIDDEN: Fields = (
+    Field(KIND, DataTypes.TINYINT(False)),
+    Field(WATERMARK, DataTypes.BIGINT(False)),
+    Field(POSITION, DataTypes.BIGINT(False)),
+)
+SUBTASK_BITS = 44
+"""`__pos` is subtask << 44 | number within the epoch."""
+
+
+@dataclass(eq=False)
+class PhysicalNode:
+    """Something that Python runs; its output is the temporary view `view`."""
+
+    name: str
+    fields: Fields
+    inputs: tuple[Stream, ...] = ()
+    uid: str = ""
+    view: str = ""
+    parallelism: int = 1
+
+    @property
+    def row_type(self) -> RowType:
+        """Columns of the view: c0..cN, then the hidden ones."""
+        columns = [RowField(f"c{i}", f.type.nullable()) for i, f in enumerate(self.fields)]
+        columns += [RowField(f.name, f.type) for f in HIDDEN]
+        return RowType(columns, nullable=False)
+
+
+@dataclass(eq=False)
+class ScanNode(PhysicalNode):
+    """A table of a connector; `columns` are the physical ones that somebody reads."""
+
+    scan: Scan | None = None
+    connector: SqlConnector | None = None
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(eq=False)
+class ValuesNode(PhysicalNode):
+    """Constant rows."""
+
+    values: Values | None = None
+
+
+@dataclass(eq=False)
+class WatermarkNode(PhysicalNode):
+    """Its input has the row time and the watermark expression as its last visible columns."""
+
+    interval_ms: int = 200
+
+
+@dataclass(eq=False)
+class DeltaNode(PhysicalNode):
+    """A stateful operator. `keyed` False: one subtask has everything."""
+
+    operator: DeltaOperator | None = None
+
+    @property
+    def is_keyed(self) -> bool:
+        assert self.operator is not None
+        return bool(self.operator.key_columns(0))
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A relation of changes.
+
+    Attributes:
+        plan: Algebra over views; its last three fields are the hidden columns.
+        retracts: Whether rows may be taken back.
+        keys: Sets of columns that are unique in the table the changes make (upsert keys).
+        windows: (start, end) column positions of window bounds that a window table function or aggregate gave.
+        append_reason: Which operator made the stream an updating one, for messages.
+    """
+
+    plan: Plan
+    nodes: tuple[PhysicalNode, ...]
+    retracts: bool = False
+    keys: frozenset[frozenset[int]] = frozenset()
+    updated_by: str = ""
+    window: Any = field(default=None, compare=False)
+
+    @property
+    def fields(self) -> Fields:
+        return self.plan.fields[: -len(HIDDEN)]
+
+    @property
+    def width(self) -> int:
+        return len(self.plan.fields) - len(HIDDEN)
+
+    def over(self, plan: Plan, **changes: Any) -> Stream:
+        return replace(self, plan=plan, **changes)
+
+    def project(self, fields: Sequence[Field], exprs: Sequence[Rex], **changes: Any) -> Stream:
+        """Other columns, the hidden ones kept."""
+        plan = Project((*fields, *HIDDEN), self.plan, (*exprs, *hidden_refs(self.width)))
+        return replace(self, plan=plan, **changes)
+
+    def refs(self) -> list[Rex]:
+        return [InputRef(f.type, i, f.time) for i, f in enumerate(self.fields)]
+
+
+def hidden_refs(width: int) -> tuple[Rex, ...]:
+    """References to the hidden columns behind `width` visible ones."""
+    return tuple(InputRef(f.type, width + i) for i, f in enumerate(HIDDEN))
+
+
+def hidden_constants() -> tuple[Rex, ...]:
+    """Hidden columns of rows that come from nowhere."""
+    return (
+        Const(HIDDEN[0].type, 0),
+        Const(HIDDEN[1].type, MIN_WATERMARK),
+        Const(HIDDEN[2].type, 0),
+    )
+
+
+def view_of(node: PhysicalNode) -> DataFrameScan:
+    """A node's output as a leaf of the next plan."""
+    columns = [f"c{i}" for i in range(len(node.fields))] + [f.name for f in HIDDEN]
+    shown = ", ".join(f"{name} AS c{i}" for i, name in enumerate(columns))
+    return DataFrameScan((*node.fields, *HIDDEN), f"SELECT {shown} FROM {node.view}", node.name)
+
+
+def ddl(row_type: RowType) -> str:
+    """The schema text of a Python stage's output."""
+    return ", ".join(f"{quoted_name(f.name)} {spark_type(f.data_type)}" for f in row_type.fields)

@@ -1,0 +1,318 @@
+"""From the algebra to the physical plan: linear nodes stay algebra, stateful ones become delta operators.
+
+`Planner.plan(node)` gives a `Stream`; `_PLANNERS` says how for each kind of node. A linear node only wraps the
+stream's algebra, so that neighbours end up in one Spark SQL text; a stateful one computes the columns it needs in
+that text, becomes a `DeltaNode`, and starts a new text over the node's view.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from penstock.common.config_values import parse_duration
+from penstock.common.datatypes import DataTypes
+from penstock.common.errors import NotSupportedError, ValidationError
+from penstock.delta.base import DeltaOperator
+from penstock.sql.algebra import (
+    Aggregate,
+    Correlate,
+    DataFrameScan,
+    Field,
+    Filter,
+    Join,
+    MatchRecognize,
+    Over,
+    Plan,
+    Project,
+    Scan,
+    SetOp,
+    Sort,
+    TableFunctionScan,
+    TemporalJoin,
+    Unnest,
+    Values,
+    Watermark,
+    WindowTvf,
+)
+from penstock.sql.connectors import find_connector
+from penstock.sql.required_columns import required_columns
+from penstock.sql.rex import Call, InputRef, Rex, walk
+from penstock.sql.streaming.physical import (
+    HIDDEN,
+    DeltaNode,
+    PhysicalNode,
+    ScanNode,
+    Stream,
+    ValuesNode,
+    WatermarkNode,
+    hidden_refs,
+    view_of,
+)
+
+AUTO_WATERMARK_INTERVAL = "pipeline.auto-watermark-interval"
+
+
+@dataclass
+class Planner:
+    """Plans one query. `nodes` are the physical nodes so far, inputs before their users."""
+
+    config: Mapping[str, str]
+    nodes: list[PhysicalNode] = field(default_factory=list)
+    needed: dict[int, set[int]] = field(default_factory=dict)
+
+    def query(self, plan: Plan) -> Stream:
+        """The stream of a whole query."""
+        self.needed = required_columns(plan)
+        return self.plan(plan)
+
+    def plan(self, plan: Plan) -> Stream:
+        method = _PLANNERS.get(type(plan))
+        if method is None:
+            raise NotSupportedError(f"{plan.describe()} in streaming mode", "it has no incremental form yet")
+        return method(self, plan)
+
+    # -- nodes -----------------------------------------------------------------------------------------
+
+    @property
+    def parallelism(self) -> int:
+        return int(self.config.get("parallelism.default", "1"))
+
+    @property
+    def state_ttl_ms(self) -> int:
+        return parse_duration(self.config.get("table.exec.state.ttl", "0 ms")).to_millis()
+
+    @property
+    def zone(self) -> str:
+        zone = self.config.get("table.local-time-zone", "default")
+        return "UTC" if zone == "default" else zone
+
+    def add(self, node: PhysicalNode) -> Stream:
+        """Registers a node; its output as a stream."""
+        slug = "".join(c if c.isalnum() else "-" for c in node.name.lower())[:40]
+        node.uid = f"{len(self.nodes)}-{slug}"
+        node.view = f"penstock_node_{uuid.uuid4().hex}"
+        self.nodes.append(node)
+        return Stream(view_of(node), (node,))
+
+    def delta(
+        self,
+        name: str,
+        operator: DeltaOperator,
+        inputs: Sequence[Stream],
+        fields: Sequence[Field],
+        **properties: Any,
+    ) -> Stream:
+        """A stateful operator over streams."""
+        node = DeltaNode(name, tuple(fields), tuple(inputs), operator=operator)
+        node.parallelism = self.parallelism if node.is_keyed else 1
+        return replace(self.add(node), **properties)
+
+    # -- leaves ----------------------------------------------------------------------------------------
+
+    def _scan(self, plan: Scan) -> Stream:
+        path = plan.identifier.as_summary_string()
+        connector = find_connector(plan.table.options, path)
+        connector.validate(plan.table, "source")
+        stored = [c.name for c in plan.table.schema.columns if c.is_physical]
+        needed = self.needed.get(id(plan))
+        columns = tuple(n for i, n in enumerate(stored) if needed is None or i in needed)
+        node = ScanNode(
+            plan.describe(),
+            tuple(replace(f, type=_read_type(plan, connector, i)) for i, f in enumerate(plan.fields)),
+            scan=plan,
+            connector=connector,
+            columns=columns,
+        )
+        node.parallelism = self.parallelism
+        stream = self.add(node)
+        exprs = [_metadata_cast(f, read) for f, read in zip(plan.fields, stream.refs(), strict=True)]
+        if exprs != stream.refs():
+            stream = stream.project(plan.fields, exprs)
+        if connector.changelog_mode(plan.table) == "insert-only":
+            return stream
+        return self._changelog(plan, replace(stream, retracts=True, updated_by=plan.describe()))
+
+    def _changelog(self, plan: Scan, stream: Stream) -> Stream:
+        """Changes of a source; repeated or upsert ones are put right if the configuration asks for it."""
+        key = plan.table.primary_key
+        names = [f.name for f in plan.fields]
+        columns = frozenset(names.index(n) for n in key) if key else frozenset()
+        keys = frozenset({columns}) if columns else frozenset()
+        if self.config.get("table.exec.source.cdc-events-duplicate", "false").lower() == "true":
+            if not columns:
+                raise ValidationError(
+                    f"table '{plan.identifier.as_summary_string()}' may have duplicate events but no primary key",
+                    do="declare a PRIMARY KEY, or unset table.exec.source.cdc-events-duplicate",
+                )
+            from penstock.delta.changelog_normalize import ChangelogNormalize
+
+            operator = ChangelogNormalize(sorted(columns), state_ttl_ms=self.state_ttl_ms)
+            return self.delta(
+                "ChangelogNormalize", operator, [stream], stream.fields, retracts=True, keys=keys,
+                updated_by="ChangelogNormalize",
+            )  # fmt: skip
+        return replace(stream, keys=keys)
+
+    def _values(self, plan: Values) -> Stream:
+        if not plan.fields:
+            fields: tuple[Field, ...] = (Field("$empty", DataTypes.INT(False)),)
+            stream = self.add(ValuesNode("Values", fields, values=plan))
+            return stream.project((), ())
+        return self.add(ValuesNode("Values", plan.fields, values=plan))
+
+    def _data_frame(self, plan: DataFrameScan) -> Stream:
+        raise NotSupportedError("a Spark relation in streaming mode", "only tables of connectors stream")
+
+    # -- linear nodes ----------------------------------------------------------------------------------
+
+    def _project(self, plan: Project) -> Stream:
+        from penstock.sql.streaming.subqueries import plan_project
+
+        return plan_project(self, plan)
+
+    def _filter(self, plan: Filter) -> Stream:
+        from penstock.sql.streaming.subqueries import plan_filter
+
+        return plan_filter(self, plan)
+
+    def _watermark(self, plan: Watermark) -> Stream:
+        self._need_watermark(plan)
+        stream = self.plan(plan.input)
+        if isinstance(plan.expression, Call) and plan.expression.name == "SOURCE_WATERMARK":
+            raise NotSupportedError("SOURCE_WATERMARK()", "no connector here makes watermarks itself")
+        time = InputRef(plan.fields[plan.column].type, plan.column)
+        extra = [time, plan.expression]
+        wide = stream.project(
+            (*stream.fields, *(Field(f"${i}", e.type) for i, e in enumerate(extra))), [*stream.refs(), *extra]
+        )
+        interval = parse_duration(self.config.get(AUTO_WATERMARK_INTERVAL, "200 ms")).to_millis()
+        node = WatermarkNode(plan.describe(), plan.fields, (wide,), interval_ms=interval)
+        node.parallelism = self.parallelism
+        return replace(
+            self.add(node), retracts=stream.retracts, keys=stream.keys, updated_by=stream.updated_by
+        )
+
+    def _need_watermark(self, plan: Watermark) -> None:
+        """The row time is read even if no one selects it."""
+        project = plan.input
+        if not isinstance(project, Project) or not isinstance(project.input, Scan):
+            return
+        used = {plan.column, *(r.index for r in walk(plan.expression) if isinstance(r, InputRef))}
+        needed = self.needed.setdefault(id(project.input), set())
+        for index in used:
+            needed.update(r.index for r in walk(project.exprs[index]) if isinstance(r, InputRef))
+
+    def _unnest(self, plan: Unnest | TableFunctionScan) -> Stream:
+        stream = self.plan(plan.input)
+        width, added = stream.width, len(plan.fields) - len(plan.input.fields)
+        inner = replace(plan, input=stream.plan, fields=(*stream.plan.fields, *plan.fields[width:]))
+        return _hidden_last(stream, inner, plan.fields, width, added)
+
+    def _window_tvf(self, plan: WindowTvf) -> Stream:
+        from penstock.sql.streaming.windows import plan_window_tvf
+
+        return plan_window_tvf(self, plan)
+
+    def _set_op(self, plan: SetOp) -> Stream:
+        from penstock.sql.streaming.set_ops import plan_set_op
+
+        return plan_set_op(self, plan)
+
+    # -- stateful nodes --------------------------------------------------------------------------------
+
+    def _aggregate(self, plan: Aggregate) -> Stream:
+        from penstock.sql.streaming.aggregates import plan_aggregate
+
+        return plan_aggregate(self, plan)
+
+    def _join(self, plan: Join) -> Stream:
+        from penstock.sql.streaming.joins import plan_join
+
+        return plan_join(self, plan)
+
+    def _correlate(self, plan: Correlate) -> Stream:
+        from penstock.sql.streaming.subqueries import plan_correlate
+
+        return plan_correlate(self, plan)
+
+    def _temporal_join(self, plan: TemporalJoin) -> Stream:
+        from penstock.sql.streaming.temporal import plan_temporal_join
+
+        return plan_temporal_join(self, plan)
+
+    def _over(self, plan: Over) -> Stream:
+        from penstock.sql.streaming.overs import plan_over
+
+        return plan_over(self, plan)
+
+    def _sort(self, plan: Sort) -> Stream:
+        from penstock.sql.streaming.sorts import plan_sort
+
+        return plan_sort(self, plan)
+
+    def _match(self, plan: MatchRecognize) -> Stream:
+        raise NotSupportedError("MATCH_RECOGNIZE", "the pattern engine is not connected to SQL yet")
+
+
+def _hidden_last(stream: Stream, inner: Plan, fields: Sequence[Field], width: int, added: int) -> Stream:
+    """A node that appends columns behind the hidden ones: puts the hidden ones last again."""
+    first = [InputRef(f.type, i, f.time) for i, f in enumerate(fields[:width])]
+    last = [
+        InputRef(f.type, width + len(HIDDEN) + i, f.time) for i, f in enumerate(fields[width : width + added])
+    ]
+    plan = Project((*fields, *HIDDEN), inner, (*first, *last, *hidden_refs(width)))
+    return stream.over(plan, keys=frozenset(), window=stream.window)
+
+
+def linear_project(stream: Stream, plan: Project) -> Stream:
+    """Columns of a projection; keys and windows follow the columns that are kept as they are."""
+    places: dict[int, int] = {}
+    for at, rex in enumerate(plan.exprs):
+        if isinstance(rex, InputRef):
+            places.setdefault(rex.index, at)
+    keys = frozenset(
+        frozenset(places[c] for c in key) for key in stream.keys if all(c in places for c in key)
+    )
+    window = stream.window.through(places) if stream.window is not None else None
+    return stream.project(plan.fields, plan.exprs, keys=keys, window=window)
+
+
+def _read_type(plan: Scan, connector: Any, index: int) -> Any:
+    stored = sum(1 for c in plan.table.schema.columns if c.is_physical)
+    if index < stored:
+        return plan.fields[index].type
+    column = plan.table.requested_metadata[index - stored]
+    return connector.metadata_columns[column.metadata_key or column.name]
+
+
+def _metadata_cast(field_: Field, read: Rex) -> Rex:
+    if field_.type.nullable() == read.type.nullable():
+        return InputRef(field_.type, read.index) if isinstance(read, InputRef) else read
+    from penstock.sql.binder.coercion import cast_rex
+
+    return cast_rex(read, field_.type)
+
+
+_P = Planner
+_PLANNERS: dict[type, Callable[[Planner, Any], Stream]] = {
+    Scan: _P._scan,
+    DataFrameScan: _P._data_frame,
+    Values: _P._values,
+    Project: _P._project,
+    Filter: _P._filter,
+    Watermark: _P._watermark,
+    Unnest: _P._unnest,
+    TableFunctionScan: _P._unnest,
+    WindowTvf: _P._window_tvf,
+    SetOp: _P._set_op,
+    Aggregate: _P._aggregate,
+    Join: _P._join,
+    Correlate: _P._correlate,
+    TemporalJoin: _P._temporal_join,
+    Over: _P._over,
+    Sort: _P._sort,
+    MatchRecognize: _P._match,
+}

@@ -1,0 +1,136 @@
+"""Where the changes of a query go: to the program that asked, or through a connector."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from penstock.common.datatypes import DataType
+from penstock.common.errors import JobExecutionError, PenstockError, ValidationError
+from penstock.common.types import Row, RowKind
+from penstock.connectors.sink import Committer
+from penstock.sql.algebra import Sink
+from penstock.sql.connectors import KIND_COLUMN, SqlConnector, find_connector
+from penstock.sql.streaming.physical import Stream
+from penstock.sql.streaming.planner import Planner
+from penstock.sql.values import row_reader
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from penstock.runtime.running_job import RunningJob
+
+_KINDS = (RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.DELETE)
+_POLL_SECONDS = 0.05
+
+
+class CollectRows:
+    """Brings an epoch's changes to the driver; the program sees them when the epoch is committed."""
+
+    def __init__(self, types: Sequence[DataType], names: Sequence[str]) -> None:
+        self._read = row_reader(types, names)
+        self._width = len(types)
+        self._committed: deque[Any] = deque()
+        self._changed = threading.Condition()
+
+    def take(self, spark: SparkSession, frame: DataFrame) -> tuple[Any, ...]:
+        table = frame.toArrow()
+        return (table,) if table.num_rows else ()
+
+    def committer(self) -> Committer:
+        return _Publish(self)
+
+    def publish(self, tables: Sequence[Any]) -> None:
+        with self._changed:
+            self._committed.extend(tables)
+            self._changed.notify_all()
+
+    def iterate(self, job: RunningJob) -> Iterator[Row]:
+        """Rows until the job ends; leaving early cancels it."""
+        ended = False
+        try:
+            while True:
+                with self._changed:
+                    if not self._committed and not ended:
+                        self._changed.wait(_POLL_SECONDS)
+                    table = self._committed.popleft() if self._committed else None
+                if table is not None:
+                    yield from self._rows(table)
+                elif ended:
+                    break
+                else:
+                    ended = not _is_running(job)
+            raise_failure(job)
+        finally:
+            if _is_running(job):
+                job.cancel()
+
+    def _rows(self, table: Any) -> Iterator[Row]:
+        kinds = table.column(self._width).to_pylist()
+        for row, kind in zip(self._read(table.select(range(self._width))), kinds, strict=True):
+            row.set_row_kind(_KINDS[kind])
+            yield row
+
+
+class _Publish(Committer):
+    def __init__(self, sink: CollectRows) -> None:
+        self._sink = sink
+
+    def commit(self, committables: Sequence[Any]) -> None:
+        self._sink.publish(committables)
+
+
+def _is_running(job: RunningJob) -> bool:
+    return not job._done.is_set()
+
+
+def raise_failure(job: RunningJob, timeout_ms: int | None = None) -> None:
+    """Waits for the end of the job; its own error is what the user should see."""
+    try:
+        job.wait(None if timeout_ms is None else timeout_ms / 1000)
+    except JobExecutionError as error:
+        if isinstance(error.__cause__, PenstockError):
+            raise error.__cause__ from None
+        raise
+
+
+class ConnectorSink:
+    """Hands every epoch's changes to a connector."""
+
+    def __init__(self, connector: SqlConnector, sink: Sink, changelog: bool) -> None:
+        self._connector = connector
+        self._sink = sink
+        self._changelog = changelog
+
+    def take(self, spark: SparkSession, frame: DataFrame) -> tuple[Any, ...]:
+        sink = self._sink
+        names = [f.name for f in sink.input.fields]
+        width = len(names)
+        shown = [f"c{i} AS `{n}`" for i, n in enumerate(names)]
+        if self._changelog:
+            shown.append(f"c{width} AS {KIND_COLUMN}")
+        self._connector.write_batch(
+            spark, sink.table, frame.selectExpr(*shown), False, dict(sink.static_partition)
+        )
+        return ()
+
+
+def plan_sink(config: Mapping[str, str], sink: Sink) -> tuple[Planner, Stream, ConnectorSink]:
+    """The query of an INSERT and its sink; refuses updates that the sink cannot take."""
+    from penstock.sql.streaming.optimizing import optimize_streaming
+
+    path = sink.identifier.as_summary_string()
+    connector = find_connector(sink.table.options, path)
+    connector.validate(sink.table, "sink")
+    planner = Planner(config)
+    stream = planner.query(optimize_streaming(sink.input))
+    changelog = connector.changelog_mode(sink.table) == "changelog"
+    if stream.retracts and not changelog:
+        raise ValidationError(
+            f"table sink '{path}' doesn't support consuming update and delete changes which is produced by "
+            f"node {stream.updated_by}",
+            do="write to a sink with a changelog format such as debezium-json, or make the query append-only",
+        )
+    return planner, stream, ConnectorSink(connector, sink, changelog)
