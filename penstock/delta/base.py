@@ -29,6 +29,9 @@ INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE = 0, 1, 2, 3
 WEIGHT = (1, -1, 1, -1)
 """Kind -> weight."""
 
+UNMATCHED_RETRACTIONS = "numRetractionsWithoutRow"
+"""Metric: rows that were taken back although they were not there. They are ignored, as in Flink."""
+
 Row = tuple[Any, ...]
 
 

@@ -23,6 +23,7 @@ from penstock.delta.aggregates import AggregateCall, AggSpec
 from penstock.delta.base import (
     DELETE,
     INSERT,
+    UNMATCHED_RETRACTIONS,
     UPDATE_AFTER,
     UPDATE_BEFORE,
     Batch,
@@ -32,8 +33,6 @@ from penstock.delta.base import (
 )
 from penstock.delta.rows import group_by_key, same_row, with_ttl
 from penstock.state.descriptors import MapStateDescriptor, ValueStateDescriptor
-
-UNMATCHED_RETRACTIONS = "numRetractionsWithoutRow"
 
 
 class StateCounts:

@@ -21,14 +21,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from penstock.common.errors import ValidationError
-from penstock.delta.base import INSERT, Batch, DeltaContext, DeltaOperator, Row
+from penstock.delta.base import INSERT, UNMATCHED_RETRACTIONS, Batch, DeltaContext, DeltaOperator, Row
 from penstock.delta.row_store import Record, RowStore
 from penstock.delta.rows import consolidate, emit_weights, group_by_key, identities, token
 
 Predicate = Callable[[Row, Row], "bool | None"]
 Weighted = list[tuple[Any, Row, int]]
-
-UNMATCHED_RETRACTIONS = "numRetractionsWithoutRow"
 
 
 class JoinType(enum.Enum):

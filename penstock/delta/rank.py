@@ -22,10 +22,10 @@ from heapq import nsmallest
 from typing import Any
 
 from penstock.common.typeinfo import Types
-from penstock.delta.base import Batch, DeltaContext, DeltaOperator, Row
+from penstock.delta.base import UNMATCHED_RETRACTIONS, Batch, DeltaContext, DeltaOperator, Row
 from penstock.delta.emit import emit_change
-from penstock.delta.group_aggregate import UNMATCHED_RETRACTIONS
 from penstock.delta.rows import (
+    columns_getter,
     consolidate,
     emit_weights,
     group_by_key,
@@ -66,6 +66,7 @@ class Rank(DeltaOperator):
         end: The last rank of the result, or None with `end_column`.
         start: The first rank.
         end_column: A column with the last rank; the first row of a partition decides.
+        upsert_key: If the input has no -U rows, the columns that identify a row within its partition.
         input_retracts: Whether input rows may be taken back.
         emit_update_before: With the rank in the output, whether a replaced row is preceded by -U.
         state_ttl_ms: Partitions that long without a change are forgotten; 0: never.
@@ -79,6 +80,7 @@ class Rank(DeltaOperator):
         end: int | None,
         start: int = 1,
         end_column: int | None = None,
+        upsert_key: Sequence[int] | None = None,
         outputs_rank: bool = False,
         input_retracts: bool = True,
         emit_update_before: bool = True,
@@ -89,6 +91,7 @@ class Rank(DeltaOperator):
         self._start = max(start, 1)
         self._end = end
         self._end_column = end_column
+        self._upsert_columns = None if upsert_key is None else tuple(upsert_key)
         self._outputs_rank = outputs_rank
         self._retracts = input_retracts
         self._emit_before = emit_update_before
@@ -107,6 +110,12 @@ class Rank(DeltaOperator):
             self._rows = backend.get_partitioned_state(
                 with_ttl(MapStateDescriptor("rows", pickled, pickled), self._ttl_ms)
             )
+        self._upsert_key = None
+        if self._upsert_columns is not None:
+            self._upsert_key = columns_getter(self._upsert_columns)
+            self._by_key = backend.get_partitioned_state(
+                with_ttl(MapStateDescriptor("by-key", pickled, pickled), self._ttl_ms)
+            )
         row_key = sort_key(self._order)
         self._sort_key = lambda leader: (row_key(leader[1]), leader[0])
 
@@ -122,7 +131,10 @@ class Rank(DeltaOperator):
             partition.end = self._end if self._end_column is None else rows[0][self._end_column]  # type: ignore[assignment]
         before = self._result(partition)
         for at, row in enumerate(rows):
-            if weights is None or weights[at] > 0:
+            comes = weights is None or weights[at] > 0
+            if self._upsert_key is not None:
+                self._upsert(partition, row, comes)
+            elif comes:
                 self._come(partition, row)
             else:
                 self._go(partition, row)
@@ -137,6 +149,19 @@ class Rank(DeltaOperator):
         return [row for _, row in partition.leaders[self._start - 1 : partition.end]]
 
     # --- rows of a partition ------------------------------------------------------------------------------
+
+    def _upsert(self, partition: _Partition, row: Row, comes: bool) -> None:
+        """A row that comes replaces the one with its key; of one that goes only the key counts."""
+        assert self._upsert_key is not None
+        key = token(self._upsert_key(row))
+        former: Row | None = self._by_key.get(key)
+        if former is not None:
+            self._go(partition, former)
+        if comes:
+            self._by_key.put(key, row)
+            self._come(partition, row)
+        elif former is not None:
+            self._by_key.remove(key)
 
     def _come(self, partition: _Partition, row: Row) -> None:
         if partition.end < self._start:

@@ -2,7 +2,7 @@
 
 Most join keys have a handful of rows. As one value they cost one read and one write per epoch, several times
 less than map state, which has to be scanned. A key with very many rows must not be rewritten for each new one,
-so beyond `SMALL` rows they move to map state, for good: the value then only says that they did.
+so beyond `SMALL` rows they move to map state until all are gone: the value only says that they did.
 
 With a time to live every row has its own, so there all rows are records of map state.
 """
@@ -36,14 +36,18 @@ class RowStore:
             self._few = backend.get_partitioned_state(ValueStateDescriptor(name, pickled))
         self._rows: dict[bytes, Record] | None = None
         self._changed = False
+        self._shrunk = False
 
     def load(self) -> None:
         if self._few is not None:
             stored = self._few.value()
             self._rows = None if stored == _MOVED else stored or {}
-            self._changed = False
+            self._changed = self._shrunk = False
 
     def save(self) -> None:
+        if self._shrunk and self._few is not None and self._many.is_empty():
+            self._few.clear()
+            return
         if not self._changed:
             return
         assert self._few is not None
@@ -72,6 +76,7 @@ class RowStore:
     def remove(self, ident: bytes) -> None:
         if self._rows is None:
             self._many.remove(ident)
+            self._shrunk = True
         else:
             del self._rows[ident]
             self._changed = True

@@ -14,8 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.common.typeinfo import Types
-from penstock.delta.base import WEIGHT, Batch, DeltaContext, DeltaOperator, Row
-from penstock.delta.group_aggregate import UNMATCHED_RETRACTIONS
+from penstock.delta.base import UNMATCHED_RETRACTIONS, WEIGHT, Batch, DeltaContext, DeltaOperator, Row
 from penstock.delta.rows import emit_weights, token, with_ttl
 from penstock.state.descriptors import ValueStateDescriptor
 

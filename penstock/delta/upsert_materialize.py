@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from penstock.common.typeinfo import Types
-from penstock.delta.base import WEIGHT, Batch, DeltaContext, DeltaOperator, Row
+from penstock.delta.base import UNMATCHED_RETRACTIONS, WEIGHT, Batch, DeltaContext, DeltaOperator, Row
 from penstock.delta.emit import emit_change
-from penstock.delta.group_aggregate import UNMATCHED_RETRACTIONS
 from penstock.delta.rows import columns_getter, identities, keys_of, token, with_ttl
 from penstock.state.descriptors import ValueStateDescriptor
 

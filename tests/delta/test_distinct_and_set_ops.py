@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.delta.base import DELETE, INSERT
+from penstock.delta.base import DELETE, INSERT, UNMATCHED_RETRACTIONS
 from penstock.delta.distinct import Distinct
-from penstock.delta.group_aggregate import UNMATCHED_RETRACTIONS
 from penstock.delta.set_ops import SetOperation, SetOpType
 from tests.delta.harness import Harness, changelogs, counted, cut, inserts, table_of
 

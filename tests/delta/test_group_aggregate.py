@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from penstock.common.datatypes import DataTypes
 from penstock.delta.aggregates import AggSpec
-from penstock.delta.base import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
-from penstock.delta.group_aggregate import UNMATCHED_RETRACTIONS, GroupAggregate
+from penstock.delta.base import DELETE, INSERT, UNMATCHED_RETRACTIONS, UPDATE_AFTER, UPDATE_BEFORE
+from penstock.delta.group_aggregate import GroupAggregate
 from tests.delta.harness import Harness, changelogs, counted, cut, inserts, table_of
 
 BIGINT, STRING = DataTypes.BIGINT(), DataTypes.STRING()

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.delta.base import DELETE, INSERT
-from penstock.delta.join import UNMATCHED_RETRACTIONS, Join, JoinType
+from penstock.delta import row_store
+from penstock.delta.base import DELETE, INSERT, UNMATCHED_RETRACTIONS
+from penstock.delta.join import Join, JoinType
 from tests.delta.harness import Harness, changelogs, counted, cut, inserts, table_of
 
 rows = st.tuples(st.sampled_from([1, 2, None]), st.integers(0, 2))
@@ -84,6 +85,25 @@ def test_not_in_is_three_valued(data, left, right):
     found = harness.run(data.draw(cut(left, right)))
     not_false = lambda a, b: three_valued_equal(a, b) is not False  # noqa: E731
     assert found == model(JoinType.ANTI, table_of(left), table_of(right), not_false)
+
+
+@given(st.data(), changelogs(rows, retracts=False), changelogs(rows, retracts=False))
+def test_an_inner_join_of_rows_that_only_come_only_adds_rows(data, left, right):
+    harness = Harness(lambda: Join(JoinType.INNER, (0,), (0,), left_width=2, right_width=2))
+    harness.run(data.draw(cut(left, right)))
+    assert all(kind == INSERT for _, kind in harness.changes)
+
+
+@pytest.mark.parametrize("kind", JoinType)
+@pytest.mark.parametrize("residual", [None, less])
+def test_keys_with_many_rows_move_to_map_state_and_join_the_same(kind, residual, monkeypatch):
+    monkeypatch.setattr(row_store, "SMALL", 2)
+    left = [*inserts([(1, n % 4) for n in range(7)]), ((1, 0), DELETE)]
+    right = inserts([(1, n) for n in range(5)]) + [((1, n), DELETE) for n in range(5)] + inserts([(1, 2)])
+    harness = Harness(lambda: Join(kind, (0,), (0,), left_width=2, right_width=2, residual=residual))
+    found = harness.run([([change], []) for change in left] + [([], [change]) for change in right], {3, 9})
+    holds = equal if residual is None else lambda a, b: equal(a, b) and a[1] < b[1]
+    assert found == model(kind, table_of(left), table_of(right), holds)
 
 
 def test_a_row_that_meets_its_match_in_the_same_epoch_was_never_padded():

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.delta import rank
-from penstock.delta.base import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from penstock.delta.base import DELETE, INSERT, UNMATCHED_RETRACTIONS, UPDATE_AFTER, UPDATE_BEFORE
 from penstock.delta.limit import Limit
 from penstock.delta.rank import Rank
 from penstock.delta.sort_limit import SortLimit
@@ -73,6 +72,21 @@ def test_leaders_that_ran_out_are_picked_anew(data):
     assert harness.run(data.draw(cut(history))) == counted([("p", v, 0) for v in (55, 56, 57)])
 
 
+@given(st.data(), st.lists(st.tuples(st.integers(0, 4), st.integers(0, 9), st.booleans()), max_size=40))
+def test_upserts_replace_the_row_of_their_key(data, changes):
+    history = [
+        ((key, value if there else None), UPDATE_AFTER if there else DELETE) for key, value, there in changes
+    ]
+    harness = Harness(lambda: Rank((), ((1, True), (0, True)), end=2, upsert_key=(0,)))
+    found = harness.run(data.draw(cut(history)), data.draw(st.sets(st.integers(1, 4))))
+    last = {}
+    for row, kind in history:
+        last.pop(row[0], None)
+        if kind == UPDATE_AFTER:
+            last[row[0]] = row
+    assert found == counted(sorted(last.values(), key=lambda row: (row[1], row[0]))[:2])
+
+
 def test_a_new_best_row_shifts_the_ranks_below():
     harness = Harness(lambda: Rank((), ((0, False),), end=2, outputs_rank=True))
     harness.epoch(inserts([(70,), (60,)]))
@@ -99,7 +113,7 @@ def test_the_last_rank_may_be_a_column():
 def test_a_row_that_goes_but_was_never_there_is_counted_and_ignored():
     harness = Harness(lambda: Rank((), ((0, True),), end=2))
     assert harness.epoch([((5,), DELETE)]) == []
-    assert harness.metrics == {rank.UNMATCHED_RETRACTIONS: 1}
+    assert harness.metrics == {UNMATCHED_RETRACTIONS: 1}
 
 
 def test_limit_zero_gives_nothing():

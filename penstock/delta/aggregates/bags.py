@@ -10,7 +10,7 @@ from penstock.delta.rows import value_sort_key
 
 
 class Collect(CountingAggregate):
-    """COLLECT: a multiset, as a dict from value to count."""
+    """COLLECT: a multiset, as a dict from value to count; a list of such pairs if no dict takes the values."""
 
     def accumulate(self, acc: Any, value: Any) -> Any:
         acc[1].add(value, 1)
@@ -20,8 +20,12 @@ class Collect(CountingAggregate):
         acc[1].add(value, -1)
         return acc
 
-    def result(self, acc: Any) -> dict[Any, int]:
-        return {value: count for value, count in acc[1].items() if count > 0}
+    def result(self, acc: Any) -> dict[Any, int] | list[tuple[Any, int]]:
+        pairs = [(value, count) for value, count in acc[1].items() if count > 0]
+        try:
+            return dict(pairs)
+        except TypeError:  # lists and maps
+            return pairs
 
 
 class DistinctCount(CountingAggregate):

@@ -38,12 +38,21 @@ class AggregateCall:
         if weights is None:
             values: Sequence[Any] = self._values(rows) if self._args else rows
             return self.function.accumulate_many(acc, values)
-        function = self.function
+        return self._update_in_order(acc, rows, weights)
+
+    def _update_in_order(self, acc: Any, rows: Sequence[Row], weights: Sequence[int]) -> Any:
+        accumulate, retract = self.function.accumulate, self.function.retract
+        if len(self._args) == 1:
+            only, skip = self._args[0], self._skip
+            for row, weight in zip(rows, weights, strict=True):
+                value = row[only]
+                if value is not None or not skip:
+                    acc = accumulate(acc, value) if weight > 0 else retract(acc, value)
+            return acc
         for row, weight in zip(rows, weights, strict=True):
             found = self._values((row,))
             if found:
-                step = function.accumulate if weight > 0 else function.retract
-                acc = step(acc, found[0])
+                acc = accumulate(acc, found[0]) if weight > 0 else retract(acc, found[0])
         return acc
 
     def _values(self, rows: Sequence[Row]) -> list[Any]:

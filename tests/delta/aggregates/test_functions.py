@@ -80,7 +80,7 @@ def test_nan_is_the_largest_number():
 def test_a_decimal_sum_that_overflows_is_null_and_starts_anew():
     kind, most = DataTypes.DECIMAL(38, 0), Decimal("9" * 38)
     assert of("SUM", [most, Decimal(1)], kind) is None
-    assert of("SUM", [-most, Decimal(-1), Decimal(5)], kind) == 5
+    assert of("SUM", [most.copy_negate(), Decimal(-1), Decimal(5)], kind) == 5
 
 
 def test_a_decimal_sum_over_rows_that_go_is_exact_again_when_it_fits():
@@ -138,21 +138,8 @@ def test_partial_input_is_refused_where_there_is_no_such_form():
 
 # --- taking rows back -----------------------------------------------------------------------------------
 
-NAMES = [
-    "COUNT",
-    "SUM",
-    "AVG",
-    "MIN",
-    "MAX",
-    "FIRST_VALUE",
-    "LAST_VALUE",
-    "ARRAY_AGG",
-    "COLLECT",
-    "STDDEV_POP",
-    "VAR_SAMP",
-    "APPROX_COUNT_DISTINCT",
-    "JSON_ARRAYAGG",
-]
+NAMES = ["COUNT", "SUM", "AVG", "MIN", "MAX", "FIRST_VALUE", "LAST_VALUE", "ARRAY_AGG", "COLLECT"]
+NAMES += ["STDDEV_POP", "VAR_SAMP", "APPROX_COUNT_DISTINCT", "JSON_ARRAYAGG"]
 numbers = st.lists(st.one_of(st.none(), st.integers(-5, 5)), max_size=12)
 
 
