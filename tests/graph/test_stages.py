@@ -43,9 +43,7 @@ def graph(*sinks: Transformation, parallelism: int = 2, **kw: Any) -> StreamGrap
 
 def names(g: StreamGraph) -> list[list[str]]:
     plan = plan_stages(g)
-    return [
-        ["+".join(g.nodes[n].name for n in plan.stages[s].nodes) for s in level] for level in plan.levels
-    ]
+    return [["+".join(g.nodes[n].name for n in plan.stages[s].nodes) for s in level] for level in plan.levels]
 
 
 def test_a_chain_without_exchange_is_one_stage() -> None:

@@ -233,7 +233,11 @@ class TableCommitter(Committer):
 
 @settings(max_examples=25, deadline=None)
 @given(
-    events.filter(lambda e: len(e) > 4), st.integers(1, 4), st.integers(1, 4), st.integers(2, 4), st.booleans()
+    events.filter(lambda e: len(e) > 4),
+    st.integers(1, 4),
+    st.integers(1, 4),
+    st.integers(2, 4),
+    st.booleans(),
 )
 def test_a_job_restored_at_another_parallelism_goes_on_where_it_was(
     stream: list[tuple[str, int, int]], before: int, after: int, cut: int, other_backend: bool

@@ -102,7 +102,9 @@ def test_output_is_exactly_once_when_python_workers_are_killed(tmp_path: pathlib
     try:
         while killed < KILLS:
             before = epochs_done(tmp_path)
-            if not wait_for(lambda b=before: epochs_done(tmp_path) > b and bool(workers(job.pid)), job, tmp_path):
+            if not wait_for(
+                lambda b=before: epochs_done(tmp_path) > b and bool(workers(job.pid)), job, tmp_path
+            ):
                 break
             time.sleep(chance.uniform(0, 0.4))
             victims = workers(job.pid)
