@@ -107,9 +107,8 @@ class _OverBase(DeltaOperator):
         self._key_columns = tuple(key_columns)
         self._frame = frame
         self._specs = tuple(functions)
-        FrameFunctions(
-            self._specs, bounded=frame.preceding is not None
-        )  # refuses what is not supported when the query is planned
+        # Refuses what is not supported when the query is planned.
+        FrameFunctions(self._specs, bounded=frame.preceding is not None)
 
     def key_columns(self, input_index: int) -> tuple[int, ...]:
         return self._key_columns

@@ -12,7 +12,7 @@ from penstock.common.errors import NotSupportedError
 from penstock.delta.aggregates import AggSpec
 from penstock.delta.base import INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from penstock.delta.time.over_functions import Frame, OrderFunction
-from penstock.delta.time.over_unordered import UpdatingOver
+from penstock.delta.time.updating_over import UpdatingOver
 from tests.delta.harness import Harness, changelogs, counted, cut, inserts, table_of
 from tests.delta.time.streams import given
 
