@@ -68,6 +68,7 @@ class WindowClock:
 
     def __init__(self, zone: str | None = None) -> None:
         self._zone = None if zone is None or zone == "UTC" else ZoneInfo(zone)
+        self.has_zone = self._zone is not None
         self._offsets: dict[int, int] = {}
         self._firing_times: dict[int, int] = {}
 

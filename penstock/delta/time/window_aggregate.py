@@ -186,7 +186,8 @@ class WindowAggregate(_WindowAggregateBase):
         return None
 
     def _register(self, window_end: int, name: Any) -> None:
-        self._timers.register(self._clock.fires_at(window_end), window_end)
+        # Without a zone the time says which window it is; a timer without a namespace costs less.
+        self._timers.register(self._clock.fires_at(window_end), window_end if self._clock.has_zone else None)
 
     # --- time ---------------------------------------------------------------------------------------------
 
@@ -205,7 +206,7 @@ class WindowAggregate(_WindowAggregateBase):
             fire = self._fire_tumbling
         for timer in due_in_order(self._timers, time_ms):
             self.context.keyed_state.set_current_key(timer.key)
-            fire(timer.key, timer.namespace)
+            fire(timer.key, timer.time_ms + 1 if timer.namespace is None else timer.namespace)
 
     def _fire_tumbling(self, key: Row, end: int) -> None:
         piece = self._slices.get(end)
