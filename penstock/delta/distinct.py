@@ -13,6 +13,3 @@ class Distinct(GroupAggregate):
 
     def __init__(self, width: int, *, input_retracts: bool = True, state_ttl_ms: int = 0) -> None:
         super().__init__(range(width), (), input_retracts=input_retracts, state_ttl_ms=state_ttl_ms)
-        self._resend_unchanged = (
-            False  # a -U/+U pair of the same row would make an append-only result updating
-        )

@@ -86,7 +86,8 @@ class GroupAggregate(DeltaOperator):
         self._emit_before = emit_update_before
         self._ttl_ms = state_ttl_ms
         self._row_count_column = row_count_column
-        self._resend_unchanged = state_ttl_ms > 0  # as Flink does, so that state downstream does not expire
+        # As Flink does, so that state downstream does not expire. Without aggregates rows can only come and go.
+        self._resend_unchanged = state_ttl_ms > 0 and bool(self._specs)
         self._make_calls()  # refuses what is not supported when the query is planned
 
     def key_columns(self, input_index: int) -> tuple[int, ...]:

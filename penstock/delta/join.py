@@ -23,7 +23,7 @@ from typing import Any
 from penstock.common.errors import ValidationError
 from penstock.delta.base import INSERT, UNMATCHED_RETRACTIONS, Batch, DeltaContext, DeltaOperator, Row
 from penstock.delta.row_store import Record, RowStore
-from penstock.delta.rows import consolidate, emit_weights, group_by_key, identities, token
+from penstock.delta.rows import consolidate, emit_weights, group_by_key, identities, token, tokens
 
 Predicate = Callable[[Row, Row], "bool | None"]
 Weighted = list[tuple[Any, Row, int]]
@@ -184,7 +184,7 @@ class Join(DeltaOperator):
         if group is None:
             return
         _, rows, weights = group
-        delta = consolidate([token(row) for row in rows], rows, weights)
+        delta = consolidate(tokens(rows), rows, weights)
         if self._residual is None:
             self._phase_by_key(index, delta)
         else:

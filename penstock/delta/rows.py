@@ -36,11 +36,19 @@ def token(value: Any) -> bytes:
         return canonical.encode_untyped_key(value)
 
 
+def tokens(rows: Sequence[Row]) -> list[bytes]:
+    """The token of each row."""
+    try:
+        return list(map(_encode, rows))
+    except (TypeError, OverflowError, UnicodeEncodeError, RecursionError):
+        return [token(row) for row in rows]
+
+
 def identities(rows: Sequence[Row]) -> Sequence[Any]:
     """For each row something hashable that is equal for the same rows: the rows themselves if possible."""
     if _EXACT.issuperset(map(type, chain.from_iterable(rows))):
         return rows
-    return [token(row) for row in rows]
+    return tokens(rows)
 
 
 def identity(value: Any) -> Any:
@@ -109,6 +117,8 @@ def consolidate(
     """Sums the weights of the same rows: (identity, row, weight), in order of first appearance, none zero."""
     if len(rows) == 1:
         return [(idents[0], rows[0], 1 if weights is None else weights[0])]
+    if weights is None and len(set(idents)) == len(idents):
+        return list(zip(idents, rows, repeat(1)))
     sums: dict[Any, list[Any]] = {}
     for ident, row, weight in zip(idents, rows, weights or repeat(1)):  # noqa: B905
         known = sums.get(ident)
