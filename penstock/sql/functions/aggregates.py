@@ -116,7 +116,18 @@ def _mean_type(args: Sequence[ArgType]) -> DataType:
     return DecimalType(38, max(6, source.scale)) if isinstance(source, DecimalType) else source.nullable()
 
 
+# A sum of so many digits at most cannot leave 38 digits with fewer than ten billion rows.
+_SAFE_DIGITS = 28
+
+
 def _sum(args: Sequence[Arg], result: DataType, call: Calls) -> str:
+    source = args[0].type
+    if isinstance(source, DecimalType) and isinstance(result, DecimalType) and source.precision > _SAFE_DIGITS:
+        # Flink adds one by one: past 38 digits the sum is NULL, and the next value starts a new one.
+        target = f"DECIMAL({result.precision}, {result.scale})"
+        values = call("collect_list", f"CAST({args[0].sql} AS {target})")
+        step = f"(a, v) -> CASE WHEN a IS NULL THEN v ELSE CAST(a + v AS {target}) END"
+        return f"aggregate({values}, CAST(NULL AS {target}), {step})"
     return cast(call("sum", args[0].sql), result)
 
 
