@@ -75,6 +75,8 @@ class DeltaContext:
     watermark: int = MIN_WATERMARK
     batch_end: bool = False
     metrics: dict[str, int] = field(default_factory=dict)
+    function_context: Any = None
+    """What `open` of a user's function gets."""
 
     def count(self, name: str, n: int = 1) -> None:
         self.metrics[name] = self.metrics.get(name, 0) + n

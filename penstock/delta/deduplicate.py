@@ -10,7 +10,7 @@ Input rows only come. What comes out:
     first by row time    +I when the watermark reaches the row, because until then an older one may come; never
                          changed. Rows at or behind the watermark are late and dropped.
 
-The last two are `Deduplicate` and `DeduplicateFirstByTime`.
+The first three are `Deduplicate`, the last is `DeduplicateFirstByTime`.
 """
 
 from __future__ import annotations

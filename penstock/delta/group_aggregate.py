@@ -88,6 +88,7 @@ class GroupAggregate(DeltaOperator):
         self._row_count_column = row_count_column
         # As Flink does, so that state downstream does not expire. Without aggregates rows can only come and go.
         self._resend_unchanged = state_ttl_ms > 0 and bool(self._specs)
+        self._calls: list[AggregateCall] = []
         self._make_calls()  # refuses what is not supported when the query is planned
 
     def key_columns(self, input_index: int) -> tuple[int, ...]:
@@ -106,12 +107,17 @@ class GroupAggregate(DeltaOperator):
         )
         self._counts: list[StateCounts | None] = []
         for index, call in enumerate(self._calls):
+            call.open(context.function_context)
             if not call.uses_counts:
                 self._counts.append(None)
                 continue
             descriptor = MapStateDescriptor(f"values-{index}", pickled, pickled)
             state = backend.get_partitioned_state(with_ttl(descriptor, self._ttl_ms))
             self._counts.append(StateCounts(state))
+
+    def close(self) -> None:
+        for call in self._calls:
+            call.close()
 
     def process(self, input_index: int, batch: Batch) -> None:
         set_key = self.context.keyed_state.set_current_key

@@ -84,7 +84,7 @@ class Join(DeltaOperator):
         residual: What else must hold for (left row, right row); picklable.
         null_aware: For NOT IN: a residual that is unknown counts as a match. Put the compared columns into
             the residual, not into the keys.
-        state_ttl_ms: Rows that long without a change are forgotten; 0: never.
+        left_state_ttl_ms, right_state_ttl_ms: Rows that long without a change are forgotten; 0: never.
     """
 
     input_count = 2

@@ -19,6 +19,8 @@ class AggregateCall:
         self.spec = spec
         self.function: Aggregate = make_aggregate(spec, retracts)
         self.uses_counts = self.function.uses_counts
+        self.open = self.function.open
+        self.close = self.function.close
         self.create = self.function.create
         self.merge = self.function.merge
         self.result = self.function.result

@@ -17,6 +17,12 @@ class Distinct(CountingAggregate):
     def skips_nulls(self) -> bool:  # type: ignore[override]
         return self._function.skips_nulls
 
+    def open(self, function_context: Any) -> None:
+        self._function.open(function_context)
+
+    def close(self) -> None:
+        self._function.close()
+
     def initial(self) -> Any:
         return self._function.create()
 

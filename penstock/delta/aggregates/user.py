@@ -27,6 +27,14 @@ class UserAggregate(Aggregate):
         self._many = argument_count > 1
         self._none = argument_count == 0
 
+    def open(self, function_context: Any) -> None:
+        if hasattr(self._function, "open"):
+            self._call("open", function_context)
+
+    def close(self) -> None:
+        if hasattr(self._function, "close"):
+            self._call("close")
+
     def create(self) -> Any:
         return self._call("create_accumulator")
 

@@ -215,6 +215,9 @@ class WeightedAverage:
 
 
 class WithoutRetract:
+    def open(self, function_context):
+        self.opened_with = function_context
+
     def create_accumulator(self):
         return []
 
@@ -231,6 +234,12 @@ def test_a_python_aggregate_takes_rows_back_and_merges():
     acc = call.update(acc, [(9, 9)], [-1])
     assert call.result(acc) == 3.0
     assert call.result(call.merge(acc, [3, 3])) == 2.0
+
+
+def test_a_python_aggregate_is_opened_also_under_distinct():
+    function = WithoutRetract()
+    AggregateCall(AggSpec("USER", (0,), INT, distinct=True, user_function=function), False).open("context")
+    assert function.opened_with == "context"
 
 
 def test_a_python_aggregate_without_retract_is_refused_when_rows_may_go():
