@@ -117,7 +117,9 @@ class WindowAggregate(_WindowAggregateBase):
         properties: Which of window_start, window_end, window_time to put out, in this order.
         zone: The session zone if the time column is TIMESTAMP_LTZ, else None.
         input_retracts: Whether input rows may be taken back.
-        row_count_column: With pre-aggregated input, the column that says how many rows a row stands for.
+        row_count_column: With pre-aggregated input, the column that says how many rows a row stands for. Such a
+            row may stand for rows of one slice that are in time for the same windows; its time is any time of
+            the slice, its watermark the largest of theirs.
     """
 
     def __init__(

@@ -10,11 +10,24 @@ from hypothesis import strategies as st
 
 from penstock.common.datatypes import BigIntType
 from penstock.common.errors import MalformedRecordError, ValidationError
+from penstock.common.ids import MIN_WATERMARK
 from penstock.delta.aggregates import AggSpec
-from penstock.delta.base import DELETE, INSERT
+from penstock.delta.base import DELETE, INSERT, Batch
 from penstock.delta.time.window_aggregate import AttachedWindow, AttachedWindowAggregate, WindowAggregate
 from penstock.delta.time.windows import cumulate, hop, tumble
-from tests.delta.time.streams import at, counted_rows, cuts, given, replay, stream, timed_rows, tokens
+from tests.delta.time.streams import (
+    Event,
+    TimeHarness,
+    at,
+    counted_rows,
+    cuts,
+    given,
+    ms,
+    replay,
+    stream,
+    timed_rows,
+    tokens,
+)
 
 BIGINT = BigIntType()
 COUNT = AggSpec("COUNT", (), BIGINT)
@@ -50,7 +63,7 @@ def model(spec, events):
     groups = {}
     for event in events:
         key, value, time = event.row
-        for window in windows_of(spec, int((time - at(0)) / dt.timedelta(milliseconds=1))):
+        for window in windows_of(spec, ms(time)):
             if event.before < window[1] - 1:
                 groups.setdefault((key, window), []).append(value)
     if spec.cumulates:  # a step without rows of its own repeats the one before
@@ -100,7 +113,7 @@ def test_attached_windows_are_aggregated_as_they_come(data, arrivals, delay):
     exploded = [
         type(event)((*event.row, at(start), at(end)), event.kind, event.before, event.after)
         for event in events
-        for start, end in windows_of(spec, int((event.row[2] - at(0)) / dt.timedelta(milliseconds=1)))
+        for start, end in windows_of(spec, ms(event.row[2]))
     ]
     harness, output = replay(
         lambda: AttachedWindowAggregate((0,), AttachedWindow(3, 4), (COUNT, SUM)),
@@ -156,9 +169,6 @@ def test_window_time_of_a_zoned_window_is_the_instant_of_its_last_millisecond():
 
 
 def test_processing_time_windows_fire_by_the_clock_of_the_epoch():
-    from penstock.delta.base import Batch
-    from tests.delta.time.streams import TimeHarness
-
     harness = TimeHarness(lambda: WindowAggregate((0,), None, tumble(10), (COUNT,)))
     assert not harness.step([Batch([("a",), ("a",)], [INSERT] * 2)], now=3).rows
     assert not harness.step([Batch([("a",)], [INSERT])], now=8).rows
@@ -166,9 +176,6 @@ def test_processing_time_windows_fire_by_the_clock_of_the_epoch():
 
 
 def test_a_row_without_time_fails_with_a_clear_message():
-    from penstock.delta.base import Batch
-    from tests.delta.time.streams import TimeHarness
-
     harness = TimeHarness(lambda: WindowAggregate((), 0, tumble(10), (COUNT,)))
     with pytest.raises(MalformedRecordError, match="rowtime must not be null"):
         harness.step([Batch([(None,)], [INSERT])])
@@ -184,3 +191,23 @@ def test_slide_and_step_must_divide_the_size():
 def test_the_operator_can_be_sent_to_a_task():
     operator = pickle.loads(pickle.dumps(WindowAggregate((0,), 2, hop(10, 5), (SUM,), zone="Europe/Oslo")))
     assert operator.key_columns(0) == (0,)
+
+
+@given(st.data(), rows, st.integers(0, 15))
+def test_pre_aggregated_rows_count_for_the_rows_they_stand_for(data, arrivals, delay):
+    spec = WINDOWS["tumble"]
+    events = stream(arrivals, 2, delay)
+    in_time = {}
+    for event in events:
+        end = spec.slice_end(ms(event.row[2]))
+        if event.before < end - 1:
+            in_time.setdefault((event.row[0], end), []).append(event.row[1])
+    partial = [
+        Event((key, len(values), sum(values), at(end - 1)), INSERT, MIN_WATERMARK, MIN_WATERMARK)
+        for (key, end), values in in_time.items()
+    ]
+    specs = (AggSpec("COUNT", (1,), BIGINT, partial=True), AggSpec("SUM", (2,), BIGINT, partial=True))
+    _, output = replay(
+        lambda: WindowAggregate((0,), 3, spec, specs, row_count_column=1), [partial], data.draw(cuts(partial))
+    )
+    assert counted_rows(output) == model(spec, events)
