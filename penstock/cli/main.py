@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from penstock import __version__
-from penstock.common.errors import PenstockError
+from penstock.common.errors import PenstockError, ValidationError
 
 app = typer.Typer(
     name="penstock",
@@ -45,6 +45,31 @@ def run(
     if parallelism:
         settings.append(f"parallelism.default={parallelism}")
     run_program(program, context.args, settings)
+
+
+@app.command()
+def sql(
+    execute: Annotated[str | None, typer.Option("-e", "--execute", help="Run these statements.")] = None,
+    file: Annotated[
+        str | None, typer.Option("-f", "--file", help="Run this script; '-' reads standard input.")
+    ] = None,
+    init: Annotated[
+        str | None, typer.Option("-i", "--init", help="Run this script first: SET, CREATE, USE and the like.")
+    ] = None,
+    define: Annotated[
+        list[str] | None, typer.Option("-D", help="key=value: an option of the session.")
+    ] = None,
+    mode: Annotated[str | None, typer.Option("--mode", help="batch (default) or streaming.")] = None,
+) -> None:
+    """Flink SQL: statements from the command line, a script, a pipe, or typed at a prompt."""
+    from penstock.cli.sql.app import EXIT_USAGE, Arguments, run_client
+
+    try:
+        code = run_client(Arguments(execute, file, init, tuple(define or ()), mode))
+    except ValidationError as error:
+        typer.echo(f"penstock sql: {error}", err=True)
+        code = EXIT_USAGE
+    raise typer.Exit(code)
 
 
 @app.command()

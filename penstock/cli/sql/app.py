@@ -1,0 +1,99 @@
+"""From the command line to an exit code: 0 all ran, 1 a statement failed, 2 bad usage, 130 interrupted."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TextIO
+
+from penstock.cli.sql.client import Client
+from penstock.cli.sql.environment import Engine, create_environment, switch_mode
+from penstock.cli.sql.options import RUNTIME_MODE, ClientOptions
+from penstock.cli.sql.output import Output
+from penstock.common.errors import ValidationError
+
+__all__ = ["EXIT_FAILED", "EXIT_INTERRUPTED", "EXIT_OK", "EXIT_USAGE", "Arguments", "run_client"]
+
+EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """What the user asked for."""
+
+    execute: str | None = None
+    file: str | None = None
+    init: str | None = None
+    define: Sequence[str] = ()
+    mode: str | None = None
+
+
+def run_client(arguments: Arguments, output: Output | None = None, stdin: TextIO | None = None) -> int:
+    """Runs the client until its script ends or the user leaves.
+
+    Raises:
+        ValidationError: The arguments mean nothing; the caller turns it into exit code 2.
+    """
+    output, stdin = output or Output(), stdin or sys.stdin
+    properties = read_properties(arguments)
+    script, source = _script(arguments, stdin)
+    init = _read_file(arguments.init) if arguments.init else None
+    engine = Engine(properties)
+    client = Client(create_environment(properties), output, properties, switch_mode, engine.ready)
+    try:
+        if init is not None and not client.run_script(init, arguments.init or "", init=True):
+            return EXIT_FAILED
+        if script is not None:
+            return run_batch(client, script, source)
+        from penstock.cli.sql.repl import Repl
+
+        engine.start()
+        return Repl(client).run()
+    except KeyboardInterrupt:
+        output.warning("interrupted")
+        return EXIT_INTERRUPTED
+
+
+def run_batch(client: Client, script: str, source: str = "") -> int:
+    """Runs a script to its end, its INSERT jobs included."""
+    well = client.run_script(script, source)
+    if not well:
+        return EXIT_FAILED
+    return EXIT_OK if client.finish(source) else EXIT_FAILED
+
+
+def read_properties(arguments: Arguments) -> Mapping[str, str]:
+    """`-D` and `--mode` as options; the mode is batch unless one of them says otherwise."""
+    properties = {RUNTIME_MODE: "batch"}
+    for setting in arguments.define:
+        key, separator, value = setting.partition("=")
+        if not separator or not key.strip():
+            raise ValidationError(f"'{setting}' is not of the form key=value", do="write -D key=value")
+        properties[key.strip()] = value.strip()
+    if arguments.mode is not None:
+        properties[RUNTIME_MODE] = arguments.mode
+    ClientOptions.read(properties)
+    return properties
+
+
+def _script(arguments: Arguments, stdin: TextIO) -> tuple[str | None, str]:
+    """The script and its name; None where the user types."""
+    if arguments.execute is not None and arguments.file is not None:
+        raise ValidationError("-e and -f cannot both be given", do="put the statements into the file")
+    if arguments.execute is not None:
+        return arguments.execute, ""
+    if arguments.file is not None and arguments.file != "-":
+        return _read_file(arguments.file), arguments.file
+    if arguments.file == "-" or not stdin.isatty():
+        return stdin.read(), ""
+    return None, ""
+
+
+def _read_file(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ValidationError(f"cannot read '{path}': {reason}", do="give the path of a SQL script") from None
