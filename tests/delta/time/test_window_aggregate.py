@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
+import pathlib
 import pickle
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import strategies as st
@@ -211,3 +214,49 @@ def test_pre_aggregated_rows_count_for_the_rows_they_stand_for(data, arrivals, d
         lambda: WindowAggregate((0,), 3, spec, specs, row_count_column=1), [partial], data.draw(cuts(partial))
     )
     assert counted_rows(output) == model(spec, events)
+
+
+def flink_answer(case):
+    """Input rows, and what Flink 2.3 answered with a watermark after every row."""
+    found = json.loads((pathlib.Path(__file__).parent / "flink_answers.json").read_text())[case]
+    return found["rows"], found["final"]
+
+
+def by_row(events):
+    return [(1,)] * len(events), {2}
+
+
+def test_half_hourly_windows_across_both_changes_of_the_clock_are_those_of_flink():
+    given_rows, expected = flink_answer("hop_across_dst")
+    events = stream([(number, at(epoch)) for number, epoch in given_rows], 1, 1000)
+    specs = (COUNT, AggSpec("SUM", (0,), BIGINT))
+    window = hop(3_600_000, 1_800_000)
+    properties = ("window_start", "window_end", "window_time")
+    for plan in (None, by_row(events)):
+        _, output = replay(
+            lambda: WindowAggregate((), 1, window, specs, properties=properties, zone="Europe/Oslo"),
+            [events],
+            plan,
+        )
+        oslo = ZoneInfo("Europe/Oslo")
+        found = [
+            [
+                *row[2:4],
+                row[4].replace(tzinfo=dt.timezone.utc).astimezone(oslo).replace(tzinfo=None),
+                *row[:2],
+            ]
+            for row, _, _ in output
+        ]
+        texts = [[v.isoformat(" ", "milliseconds") for v in row[:3]] + row[3:] for row in found]
+        assert sorted(texts) == sorted(expected)
+
+
+def test_late_rows_count_in_the_steps_of_cumulate_that_are_open_as_in_flink():
+    given_rows, expected = flink_answer("cumulate_late_rows")
+    events = stream([(key, value, dt.datetime.fromisoformat(time)) for key, value, time in given_rows], 2)
+    for plan in (None, by_row(events)):
+        _, output = replay(
+            lambda: WindowAggregate((0,), 2, cumulate(20_000, 5_000), (COUNT, SUM)), [events], plan
+        )
+        found = [[row[0], f"ts:{row[3]}", f"ts:{row[4]}", *row[1:3]] for row, _, _ in output]
+        assert sorted(found) == sorted(expected)
