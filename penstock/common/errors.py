@@ -88,7 +88,9 @@ class NotSupportedError(PenstockError):
     code = "NOT_SUPPORTED"
     domain = ErrorDomain.USER
 
-    def __init__(self, feature: str, because: str, *, where: str | None = None, do: str | None = None) -> None:
+    def __init__(
+        self, feature: str, because: str, *, where: str | None = None, do: str | None = None
+    ) -> None:
         super().__init__(f"not supported: {feature}, because {because}", where=where, do=do)
 
 

@@ -10,9 +10,9 @@ clock. The stage calls it, always from one thread, in this order:
                 begin_epoch()         once, first
                 process_batch / on_watermark / on_idle / end_input    as they come
                 on_processing_time()  once, at the epoch's processing time, before the elements
+                finish()              all inputs ended, after the MAX watermark (in one epoch only)
                 end_epoch()           once, last: flush what is buffered
                 snapshot()            what must survive besides keyed and operator state
-    finish()                          all inputs ended, after the MAX watermark, in the last epoch
     close()                           when the job ends
 
 Element order: within a channel as it was sent; a watermark comes after the elements it follows.
@@ -135,7 +135,7 @@ class Operator(ABC):
         """Fires processing-time timers due at `context.clock.processing_time_ms`."""
 
     def end_input(self, input_index: int) -> None:
-        """The bounded input has ended; its MAX watermark comes afterwards."""
+        """The bounded input has ended; its MAX watermark came before."""
 
     def end_epoch(self) -> None:
         """Last call of an epoch: emit what is still buffered."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import penstock
 from penstock.common.errors import PenstockError, UserFunctionError
+from penstock.functions.wrap import function_name as users_name
 from penstock.operators.base import OperatorContext
 
 _OWN_FRAMES = os.path.dirname(os.path.abspath(penstock.__file__)) + os.sep
@@ -42,13 +43,14 @@ def user_error(
         return error
     happened = during or ("an element" if value is not _NOTHING else "an element or timer")
     what = f"{function_name(function)} failed on {happened}: {type(error).__name__}: {error}"
-    return UserFunctionError(what, user_traceback=user_traceback(error), where=where)
+    do = "correct the function, or let it skip the element; the job goes on from its last checkpoint"
+    return UserFunctionError(what, user_traceback=user_traceback(error), where=where, do=do)
 
 
 def function_name(function: Any) -> str:
     """`KeyedProcessFunction 'CountClicks'`: the kind that Flink knows, and the user's own name."""
     cls = type(function)
-    own = getattr(function, "__name__", None) or cls.__name__
+    own = users_name(function)
     for base in cls.__mro__[1:]:
         if base.__module__.startswith("penstock.") and base is not object:
             return f"{base.__name__} '{own}'"

@@ -63,14 +63,10 @@ class SourceOperator(Operator):
             self._opened = True
             c = self.context
             self._reader.open(
-                ReaderContext(
-                    c.subtask_index, c.parallelism, c.configuration, c.clock.processing_time_ms
-                )
+                ReaderContext(c.subtask_index, c.parallelism, c.configuration, c.clock.processing_time_ms)
             )
 
-    def read(
-        self, split: SourceSplit, position: Any, limit: ReadLimit
-    ) -> Iterator[tuple[Any, int, bool]]:
+    def read(self, split: SourceSplit, position: Any, limit: ReadLimit) -> Iterator[tuple[Any, int, bool]]:
         """Reads one split and emits; yields (position, records so far, finished) after every batch.
 
         The last yield of a split that was read to its end says finished. Stops at `limit.max_records`.
@@ -125,9 +121,7 @@ class SourceOperator(Operator):
             self._emit_combined()
         self._generate(values, timestamps, marks)
 
-    def _generate(
-        self, values: list[Any], timestamps: list[int] | None, marks: SplitWatermarks
-    ) -> None:
+    def _generate(self, values: list[Any], timestamps: list[int] | None, marks: SplitWatermarks) -> None:
         generator = marks.generator
         clock = timestamps or [MIN_TIMESTAMP] * len(values)
         if isinstance(generator, NoWatermarksGenerator):

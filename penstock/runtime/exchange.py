@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock.common.codecs import Codec, compile_codec
-from penstock.common.errors import InvariantError
+from penstock.common.errors import InvariantError, TypeMismatchError
 from penstock.common.ids import MIN_WATERMARK
 from penstock.runtime.routing import Timestamps, connects, make_router
 
@@ -69,6 +69,7 @@ class ExchangeWriter:
         source, target = graph.nodes[edge.source], graph.nodes[edge.target]
         self._edge = edge
         self._subtask = subtask
+        self._sender = source.name
         self._codec = _edge_codec(edge)
         self._lanes = {
             t: _Lane()
@@ -112,6 +113,13 @@ class ExchangeWriter:
             if lane.values or lane.marks or lane.sequence == 0:
                 yield target, self._seal(lane)
 
+    def _encode(self, values: list[Any]) -> bytes:
+        try:
+            return self._codec.encode_batch(values)
+        except TypeMismatchError as error:
+            error.where = f"output of operator '{self._sender}', subtask {self._subtask + 1}; {error.where}"
+            raise
+
     def _seal(self, lane: _Lane) -> Parcel:
         start = lane.start if lane.sequence == 0 else None
         clock = None if lane.timestamps is None else array.array("q", lane.timestamps).tobytes()
@@ -121,7 +129,7 @@ class ExchangeWriter:
             lane.sequence,
             start,
             len(lane.values),
-            self._codec.encode_batch(lane.values) if lane.values else b"",
+            self._encode(lane.values) if lane.values else b"",
             clock,
             tuple(lane.marks),
         )

@@ -70,7 +70,12 @@ class RunningJob:
             JobCancelledError: The job was cancelled.
             TimeoutError: It still runs after `timeout` seconds.
         """
-        if not self._done.wait(timeout):
+        try:
+            ended = self._done.wait(timeout)
+        except KeyboardInterrupt:
+            self.cancel()
+            raise
+        if not ended:
             raise TimeoutError(f"job '{self.job_name}' still runs after {timeout} s")
         if self._error is not None:
             raise self._failure(self._error) from self._error
