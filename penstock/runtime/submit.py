@@ -5,7 +5,9 @@ transformations ─▶ stream graph ─▶ stages ─▶ job definition (broadca
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
@@ -259,7 +261,46 @@ def _restored(
 
 
 def _on_spark(job: JobDefinition, configuration: Configuration) -> EpochRunner:
-    return EpochJobs(get_spark(_spark_options(configuration)).sparkContext, job)
+    context = get_spark(_spark_options(configuration)).sparkContext
+    _check_requirements(configuration)
+    for path in _listed(configuration, "python.files"):
+        context.addPyFile(path)
+    for path in _listed(configuration, "python.archives"):
+        context.addArchive(path)
+    return EpochJobs(context, job)
+
+
+def _check_requirements(configuration: Configuration) -> None:
+    """Workers run this Python with its packages: what a requirements file names has to be here already.
+
+    Raises:
+        MissingDependencyError: A package is not installed.
+    """
+    entry = configuration.get_string("python.requirements", None)
+    if not entry:
+        return
+    path = entry.split("#")[0]
+    with open(path, encoding="utf-8") as lines:
+        named = [re.match(r"\s*([A-Za-z0-9][\w.-]*)", line) for line in lines]
+    missing = [m[1] for m in named if m and not _is_installed(m[1])]
+    if missing:
+        raise MissingDependencyError(
+            f"the program requires packages that are not installed: {', '.join(missing)}",
+            where=path,
+            do=f"pip install -r {path}  (on a cluster: in the Python of every executor)",
+        )
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def _listed(configuration: Configuration, key: str) -> list[str]:
+    return [path for path in (configuration.get_string(key, "") or "").split(",") if path]
 
 
 def _spark_options(configuration: Configuration) -> dict[str, str]:
