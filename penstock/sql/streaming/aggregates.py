@@ -39,6 +39,10 @@ def plan_aggregate(planner: Planner, plan: Aggregate) -> Stream:
     stream = planner.plan(plan.input)
     if plan.grouping_sets is not None:
         return _grouping_sets(planner, plan, stream)
+    from penstock.sql.streaming.windows import is_windowed, plan_window_aggregate
+
+    if is_windowed(stream, plan.keys):
+        return plan_window_aggregate(planner, plan, stream)
     columns = InputColumns(plan.keys)
     specs = [agg_spec(c, columns) for c in plan.calls]
     operator = GroupAggregate(

@@ -68,9 +68,18 @@ class _Epoch:
 
     plan: LevelPlan
     nodes: Mapping[str, Mapping[int, NodePlan]]
-    former_watermark: int
-    watermark: int
+    watermarks: Mapping[str, int]
     final: bool
+
+    def advanced(self, uid: str) -> int:
+        """What an operator has been advanced to already."""
+        states = [_runtime_state(plan) for plan in self.nodes[uid].values()]
+        return max((s.get("advanced", MIN_WATERMARK) for s in states), default=MIN_WATERMARK)
+
+    def target(self, node: PhysicalNode) -> int:
+        """What an operator is advanced to in this epoch."""
+        below = [self.watermarks[n.uid] for stream in node.inputs for n in stream.nodes]
+        return min(below, default=MIN_WATERMARK)
 
 
 class SqlEpochRunner:
@@ -81,6 +90,7 @@ class SqlEpochRunner:
         self._query = query
         self._spark = spark
         self._udf_text = udf_text
+        self._by_uid = {node.uid: node for node in query.nodes}
         self._graph = {node.uid: node for node in job.graph.nodes}
         self._group = f"penstock-sql-{uuid.uuid4().hex}"
 
@@ -126,20 +136,33 @@ class SqlEpochRunner:
                     at += 1
         sources = [nodes[n.uid] for n in self._query.nodes if isinstance(n, (ScanNode, ValuesNode))]
         final = all(_reads_to_the_end(plan) for source in sources for plan in source.values())
-        former, current = self._watermarks(nodes)
-        return _Epoch(plans[0], nodes, former, MAX_WATERMARK if final else current, final)
+        return _Epoch(plans[0], nodes, self._watermarks(nodes, final), final)
 
-    def _watermarks(self, nodes: Mapping[str, Mapping[int, NodePlan]]) -> tuple[int, int]:
-        """(what operators have advanced to already, what the sources have reported since)."""
-        reached, reported = MIN_WATERMARK, MAX_WATERMARK
+    def _watermarks(self, nodes: Mapping[str, Mapping[int, NodePlan]], final: bool) -> dict[str, int]:
+        """Where each node's output stands as this epoch begins, by uid."""
+        reached: dict[str, int] = {}
         for node in self._query.nodes:
-            for plan in nodes[node.uid].values():
-                state = _runtime_state(plan)
-                if isinstance(node, WatermarkNode):
-                    reported = min(reported, state.get("watermark", MIN_WATERMARK))
-                elif isinstance(node, DeltaNode):
-                    reached = max(reached, state.get("advanced", MIN_WATERMARK))
-        return reached, MIN_WATERMARK if reported == MAX_WATERMARK else reported
+            below = [reached[n.uid] for stream in node.inputs for n in stream.nodes]
+            if final:
+                reached[node.uid] = MAX_WATERMARK
+            elif isinstance(node, WatermarkNode):
+                reached[node.uid] = self._reported(nodes[node.uid])
+                if min(below) == MAX_WATERMARK:
+                    reached[node.uid] = MAX_WATERMARK
+            elif isinstance(node, DeltaNode):
+                delay: int = getattr(node.operator, "watermark_delay_ms", 0)
+                lowest = min(below)
+                reached[node.uid] = lowest if lowest in (MIN_WATERMARK, MAX_WATERMARK) else lowest - delay
+            else:
+                ended = all(_has_ended(plan) for plan in nodes[node.uid].values())
+                reached[node.uid] = MAX_WATERMARK if ended else MIN_WATERMARK
+        return reached
+
+    @staticmethod
+    def _reported(plans: Mapping[int, NodePlan]) -> int:
+        """The least watermark of the subtasks that have seen a row."""
+        known = [_runtime_state(plan) for plan in plans.values()]
+        return min((state["watermark"] for state in known if state), default=MIN_WATERMARK)
 
     # -- relations -----------------------------------------------------------------------------------
 
@@ -273,8 +296,8 @@ class SqlEpochRunner:
             restores=tuple(restores),
             epoch=epoch.plan.epoch,
             processing_time_ms=epoch.plan.processing_time_ms,
-            former_watermark=epoch.former_watermark,
-            watermark=epoch.watermark,
+            former_watermark=epoch.advanced(node.uid),
+            watermark=epoch.target(node),
             job_id=job.job_id,
             backend=job.backend,
             local_dir=job.local_dir,
@@ -300,13 +323,13 @@ class SqlEpochRunner:
 
     def _moved(self, epoch: _Epoch, reports: Reports) -> bool:
         """Whether a source's watermark moved: then another epoch follows at once."""
-        after = [
-            MIN_WATERMARK if (r := reports.get((n.uid, i))) is None or r.watermark is None else r.watermark
-            for n in self._query.nodes
-            if isinstance(n, WatermarkNode)
-            for i in range(n.parallelism)
-        ]
-        return bool(after) and min(after) > epoch.watermark
+        for node in self._query.nodes:
+            if not isinstance(node, WatermarkNode):
+                continue
+            after = [r.watermark for i in range(node.parallelism) if (r := reports.get((node.uid, i)))]
+            if any(w is not None and w > epoch.watermarks[node.uid] for w in after):
+                return True
+        return False
 
     def _node_report(
         self,
@@ -322,7 +345,8 @@ class SqlEpochRunner:
         if report is not None and report.watermark is not None:
             runtime.update(watermark=report.watermark, current=report.metrics["current"])
         if node.is_keyed:
-            runtime["advanced"] = max(epoch.watermark, epoch.former_watermark)
+            target = epoch.target(self._by_uid[node.uid])
+            runtime["advanced"] = max(target, runtime.get("advanced", MIN_WATERMARK))
             if report is None:
                 raise InvariantError(f"subtask {subtask} of '{node.name}' did not report")
         splits = report.splits if report else ()
@@ -399,6 +423,10 @@ def _reads_to_the_end(plan: NodePlan) -> bool:
         return False
     sure = {read.split.split_id for read in source.reads if _is_small(read)}
     return source.assigned <= sure
+
+
+def _has_ended(plan: NodePlan) -> bool:
+    return plan.source is not None and plan.source.last and not plan.source.assigned
 
 
 def _is_small(read: Any) -> bool:

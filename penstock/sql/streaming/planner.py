@@ -62,6 +62,8 @@ class Planner:
     config: Mapping[str, str]
     nodes: list[PhysicalNode] = field(default_factory=list)
     needed: dict[int, set[int]] = field(default_factory=dict)
+    wanted: dict[int, set[int]] = field(default_factory=dict)
+    """Which columns of a filter's output a projection above it reads."""
 
     def query(self, plan: Plan) -> Stream:
         """The stream of a whole query."""
@@ -132,15 +134,13 @@ class Planner:
         if exprs != stream.refs():
             stream = stream.project(plan.fields, exprs)
         if connector.changelog_mode(plan.table) == "insert-only":
-            return stream
+            return replace(stream, keys=self._primary_key(plan))
         return self._changelog(plan, replace(stream, retracts=True, updated_by=plan.describe()))
 
     def _changelog(self, plan: Scan, stream: Stream) -> Stream:
         """Changes of a source; repeated or upsert ones are put right if the configuration asks for it."""
-        key = plan.table.primary_key
-        names = [f.name for f in plan.fields]
-        columns = frozenset(names.index(n) for n in key) if key else frozenset()
-        keys = frozenset({columns}) if columns else frozenset()
+        keys = self._primary_key(plan)
+        columns = next(iter(keys), frozenset())
         if self.config.get("table.exec.source.cdc-events-duplicate", "false").lower() == "true":
             if not columns:
                 raise ValidationError(
@@ -155,6 +155,11 @@ class Planner:
                 updated_by="ChangelogNormalize",
             )  # fmt: skip
         return replace(stream, keys=keys)
+
+    def _primary_key(self, plan: Scan) -> frozenset[frozenset[int]]:
+        key = plan.table.primary_key
+        names = [f.name for f in plan.fields]
+        return frozenset({frozenset(names.index(n) for n in key)}) if key else frozenset()
 
     def _values(self, plan: Values) -> Stream:
         if not plan.fields:

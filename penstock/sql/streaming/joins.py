@@ -1,0 +1,202 @@
+"""Joins: the condition is taken apart into equal keys, time bounds and the rest; that decides the operator.
+
+equal window bounds on both sides       WindowJoin        append-only
+row times at most so far apart          IntervalJoin      append-only
+anything else                           Join              keeps both sides
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from penstock.common.errors import ValidationError
+from penstock.delta.base import DeltaOperator
+from penstock.delta.join import Join as JoinOperator
+from penstock.delta.join import JoinType
+from penstock.sql.algebra import Field, Filter, Join
+from penstock.sql.binder.coercion import cast_rex
+from penstock.sql.functions.common_types import common_type
+from penstock.sql.rex import Call, InputRef, Rex, conjuncts
+from penstock.sql.streaming.aggregates import InputColumns
+from penstock.sql.streaming.physical import Stream
+from penstock.sql.streaming.residual import Residual, prepare, resolve, sides_of, unshift
+from penstock.sql.streaming.time_bounds import TimeBounds, find_bounds
+
+if TYPE_CHECKING:
+    from penstock.sql.streaming.planner import Planner
+
+
+@dataclass
+class Parts:
+    """A join condition taken apart: pairs of equal expressions (each over its own input), and what is left."""
+
+    left: list[Rex] = field(default_factory=list)
+    right: list[Rex] = field(default_factory=list)
+    null_safe: list[bool] = field(default_factory=list)
+    rest: list[Rex] = field(default_factory=list)
+
+
+def take_apart(condition: Rex | None, left_width: int) -> Parts:
+    parts = Parts()
+    for item in [] if condition is None else conjuncts(condition):
+        if not _equal_pair(item, left_width, parts):
+            parts.rest.append(item)
+    return parts
+
+
+def _equal_pair(item: Rex, left_width: int, parts: Parts) -> bool:
+    if not isinstance(item, Call) or item.name not in ("=", "IS NOT DISTINCT FROM"):
+        return False
+    first, second = item.args
+    sides = sides_of(first, left_width), sides_of(second, left_width)
+    if sides == (frozenset({1}), frozenset({0})):
+        first, second = second, first
+    elif sides != (frozenset({0}), frozenset({1})):
+        return False
+    if first.type.nullable() != second.type.nullable():
+        shared = common_type([first.type.nullable(), second.type.nullable()])
+        if shared is None:
+            return False
+        first, second = _as(first, shared), _as(second, shared)
+    parts.left.append(first)
+    parts.right.append(unshift(second, left_width))
+    parts.null_safe.append(item.name != "=")
+    return True
+
+
+def _as(rex: Rex, data_type: Any) -> Rex:
+    return rex if rex.type.nullable() == data_type.nullable() else cast_rex(rex, data_type.nullable())
+
+
+def plan_join(planner: Planner, plan: Join) -> Stream:
+    left, right = planner.plan(plan.left), planner.plan(plan.right)
+    return join_streams(planner, left, right, plan)
+
+
+def join_streams(planner: Planner, left: Stream, right: Stream, plan: Join, **options: Any) -> Stream:
+    """A join of two planned inputs."""
+    parts = take_apart(plan.condition, left.width)
+    if left.window is not None and right.window is not None:
+        from penstock.sql.streaming.windows import plan_window_join
+
+        joined = plan_window_join(planner, left, right, plan, parts)
+        if joined is not None:
+            return joined
+    bounds = find_bounds(left, right, plan)
+    if bounds is not None and not left.retracts and not right.retracts:
+        return _interval_join(planner, left, right, plan, bounds)
+    return _regular(planner, left, right, plan, parts, **options)
+
+
+@dataclass
+class Sides:
+    """The inputs of a join operator: all columns of each side, then the expressions it needs as columns."""
+
+    left: Stream
+    right: Stream
+    left_keys: list[int]
+    right_keys: list[int]
+    residual: Rex | None
+
+
+def arrange(left: Stream, right: Stream, parts: Parts, in_python: bool) -> Sides:
+    columns = InputColumns(left.refs()), InputColumns(right.refs())
+    left_keys = [columns[0].place(_plain(r)) for r in parts.left]
+    right_keys = [columns[1].place(_plain(r)) for r in parts.right]
+    residual = None
+    if parts.rest and in_python:
+        prepared = [prepare(r, left.width, columns) for r in parts.rest]
+        residual = resolve(_all_of(prepared), len(columns[0].rexes))
+    return Sides(columns[0].of(left), columns[1].of(right), left_keys, right_keys, residual)
+
+
+def _plain(rex: Rex) -> Rex:
+    return rex
+
+
+def _all_of(items: list[Rex]) -> Rex:
+    return items[0] if len(items) == 1 else Call(items[0].type, "AND", tuple(items))
+
+
+def _regular(
+    planner: Planner, left: Stream, right: Stream, plan: Join, parts: Parts, null_aware: bool = False
+) -> Stream:
+    inner = plan.kind == "inner"
+    sides = arrange(left, right, parts, in_python=not inner)
+    operator = JoinOperator(
+        JoinType(plan.kind),
+        sides.left_keys,
+        sides.right_keys,
+        left_width=sides.left.width,
+        right_width=sides.right.width,
+        null_safe=parts.null_safe,
+        residual=None if sides.residual is None else Residual(sides.residual),
+        null_aware=null_aware,
+        left_state_ttl_ms=planner.state_ttl_ms,
+        right_state_ttl_ms=planner.state_ttl_ms,
+    )
+    retracts = left.retracts or right.retracts or plan.kind not in ("inner", "semi")
+    joined = finish(planner, plan, operator, sides, left, right, retracts)
+    if inner and parts.rest:
+        joined = joined.over(Filter(joined.plan.fields, joined.plan, _all_of(parts.rest)))
+    return joined
+
+
+def finish(
+    planner: Planner,
+    plan: Join,
+    operator: DeltaOperator,
+    sides: Sides,
+    left: Stream,
+    right: Stream,
+    retracts: bool,
+) -> Stream:
+    """The operator's node, and its result without the helper columns."""
+    one_sided = plan.kind in ("semi", "anti")
+    made = [*sides.left.fields] if one_sided else [*sides.left.fields, *sides.right.fields]
+    fields = [Field(f"j{i}", f.type.nullable(), f.time) for i, f in enumerate(made)]
+    result = planner.delta(
+        plan.describe(), operator, [sides.left, sides.right], fields,
+        retracts=retracts, updated_by=plan.describe() if retracts else "",
+    )  # fmt: skip
+    shown = list(range(left.width))
+    if not one_sided:
+        shown += [sides.left.width + i for i in range(right.width)]
+    exprs = [InputRef(f.type, at, f.time) for f, at in zip(plan.fields, shown, strict=True)]
+    keys = left.keys if one_sided else frozenset()
+    return result.project(plan.fields, exprs, keys=keys)
+
+
+def _interval_join(planner: Planner, left: Stream, right: Stream, plan: Join, bounds: TimeBounds) -> Stream:
+    from penstock.delta.time.interval_join import IntervalJoin
+
+    if plan.kind not in ("inner", "left", "right", "full"):
+        raise ValidationError(f"an interval join cannot be a {plan.kind} join")
+    parts = take_apart(bounds.rest, left.width)
+    sides = arrange(left, right, parts, in_python=True)
+    operator = IntervalJoin(
+        JoinType(plan.kind),
+        sides.left_keys,
+        sides.right_keys,
+        bounds.left_time,
+        bounds.right_time,
+        bounds.lower_ms,
+        bounds.upper_ms,
+        left_width=sides.left.width,
+        right_width=sides.right.width,
+        residual=None if sides.residual is None else Residual(sides.residual),
+    )
+    return finish(planner, replace_name(plan, "IntervalJoin"), operator, sides, left, right, False)
+
+
+def replace_name(plan: Join, name: str) -> Join:
+    class Named(Join):
+        def describe(self) -> str:
+            return f"{name}(joinType=[{self.kind}])"
+
+    return Named(plan.fields, plan.left, plan.right, plan.kind, plan.condition, plan.hints)
+
+
+def same_join(plan: Any, kind: Any, condition: Rex | None) -> Join:
+    return replace(plan, kind=kind, condition=condition)

@@ -1,0 +1,58 @@
+"""FOR SYSTEM_TIME AS OF: joins with a table as it was at a row's time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.common.errors import NotSupportedError, ValidationError
+from penstock.delta.join import JoinType
+from penstock.delta.time.temporal_join import EventTimeTemporalJoin
+from penstock.sql.algebra import Join, TemporalJoin
+from penstock.sql.rex import InputRef
+from penstock.sql.streaming.joins import Parts, arrange, finish, replace_name, take_apart
+from penstock.sql.streaming.physical import Stream
+from penstock.sql.streaming.residual import Residual
+
+if TYPE_CHECKING:
+    from penstock.sql.streaming.planner import Planner
+
+
+def plan_temporal_join(planner: Planner, plan: TemporalJoin) -> Stream:
+    left, right = planner.plan(plan.left), planner.plan(plan.right)
+    if plan.processing:
+        raise NotSupportedError(
+            "a temporal join by processing time", "no connector here can be looked up by key"
+        )
+    if left.retracts:
+        raise ValidationError("the left side of a temporal join must be append-only", do="use a regular join")
+    parts = take_apart(plan.condition, left.width)
+    time = _version_time(right, parts)
+    sides = arrange(left, right, parts, in_python=True)
+    operator = EventTimeTemporalJoin(
+        JoinType(plan.kind),
+        sides.left_keys,
+        sides.right_keys,
+        plan.time,
+        time,
+        right_width=sides.right.width,
+        residual=None if sides.residual is None else Residual(sides.residual),
+    )
+    as_join = Join(plan.fields, plan.left, plan.right, plan.kind, plan.condition)
+    return finish(planner, replace_name(as_join, "TemporalJoin"), operator, sides, left, right, False)
+
+
+def _version_time(right: Stream, parts: Parts) -> int:
+    """The row time of the versions; refuses tables that have no versions."""
+    times = [i for i, f in enumerate(right.fields) if f.time == "rowtime"]
+    if not times or not right.keys:
+        raise ValidationError(
+            "temporal table join requires a versioned table, with primary key and row time, on the right",
+            do="declare PRIMARY KEY … NOT ENFORCED and WATERMARK FOR …, or deduplicate by row time in a view",
+        )
+    compared = {r.index for r in parts.right if isinstance(r, InputRef)}
+    if not any(key <= compared for key in right.keys):
+        raise ValidationError(
+            "temporal table join requires an equality condition on the primary key of the versioned table",
+            do="compare all key columns in the ON clause",
+        )
+    return times[0]
