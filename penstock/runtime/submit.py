@@ -262,6 +262,12 @@ def _restored(
 
 def _on_spark(job: JobDefinition, configuration: Configuration) -> EpochRunner:
     context = get_spark(_spark_options(configuration)).sparkContext
+    if not context.master.startswith("local") and not configuration.get(CheckpointingOptions.DIRECTORY):
+        raise ValidationError(
+            f"a job on the cluster {context.master} needs a checkpoint directory that all its hosts can reach",
+            do="set execution.checkpointing.dir to a shared path (hdfs://, s3://, a mounted folder): state moves\n"
+            "between executors through it",
+        )
     _check_requirements(configuration)
     for path in _listed(configuration, "python.files"):
         context.addPyFile(path)
