@@ -4,6 +4,7 @@
     kinds.py         what a statement gives back: rows, a text, a job, OK
     client.py        one session: runs statements one after the other and shows what they gave
     worker.py        the thread a statement runs in, so that Ctrl-C can end it and keep the session
+    stderr_gate.py   keeps quiet what Spark's workers write while they are being ended
     rendering.py     rows → lines · failure.py  an error → lines · output.py  lines → the terminal
     repl.py          the prompt: history, highlighting.py, completion.py
     app.py           command line → exit code

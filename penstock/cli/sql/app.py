@@ -40,7 +40,8 @@ def run_client(arguments: Arguments, output: Output | None = None, stdin: TextIO
     script, source = _script(arguments, stdin)
     init = _read_file(arguments.init) if arguments.init else None
     engine = Engine(properties)
-    client = Client(create_environment(properties), output, properties, switch_mode, engine.ready)
+    environment = create_environment(properties)
+    client = Client(environment, output, properties, switch_mode, engine.ready, engine.cancelling)
     try:
         if init is not None and not client.run_script(init, arguments.init or "", init=True):
             return EXIT_FAILED

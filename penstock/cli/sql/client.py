@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from penstock.cli.sql.failure import describe_failure, unclosed_quote
+from penstock.cli.sql.keywords import COMMANDS
 from penstock.cli.sql.kinds import StatementKind, kind_of
 from penstock.cli.sql.options import RUNTIME_MODE, ClientOptions
 from penstock.cli.sql.output import Output
@@ -21,7 +22,7 @@ from penstock.cli.sql.worker import Worker
 from penstock.common.errors import ValidationError
 from penstock.table.result_kind import ResultKind
 
-__all__ = ["Client"]
+__all__ = ["Client", "is_quit"]
 
 _JOBS = (StatementKind.CHANGE, StatementKind.SET_END)
 _IN_INIT = (StatementKind.SETTING, StatementKind.DEFINITION)
@@ -39,6 +40,7 @@ class Client:
         defaults: Options that RESET goes back to: the mode and the `-D` properties.
         switch_mode: Moves the environment to streaming (True) or batch (False).
         prepare: Called in the worker before anything that needs Spark.
+        cancelling: Called before a running statement is ended.
     """
 
     def __init__(
@@ -48,12 +50,14 @@ class Client:
         defaults: Mapping[str, str],
         switch_mode: Callable[[Any, bool], None],
         prepare: Callable[[], None] = _nothing,
+        cancelling: Callable[[], None] = _nothing,
     ) -> None:
         self.environment = environment
         self.output = output
         self._defaults = {key: value for key, value in defaults.items() if not key.startswith("spark.")}
         self._switch_mode = switch_mode
         self._prepare = prepare
+        self._cancelling = cancelling
         self._worker = Worker()
         self._jobs: list[tuple[Piece, Any]] = []
         self._set_begun: Piece | None = None
@@ -81,7 +85,7 @@ class Client:
             Whether all went well.
         """
         for piece in split_script(script):
-            if piece.text.upper() in ("QUIT", "EXIT"):
+            if is_quit(piece):
                 break
             if not self.run_piece(piece, source=source, init=init):
                 return False
@@ -122,6 +126,8 @@ class Client:
                     "this statement cannot stand in an init script",
                     do="keep to SET, RESET, CREATE, ALTER, DROP, USE and LOAD there; use -f for the rest",
                 )
+            if self._command(piece):
+                return True
             self._progress = "running"
             self._in_worker(lambda: self._run(piece, kind), lambda: self._progress)
             return True
@@ -129,11 +135,22 @@ class Client:
             self._show_failure(error, piece, in_script, source)
             return False
 
+    def _command(self, piece: Piece) -> bool:
+        """HELP and CLEAR, which are the client's own."""
+        word = piece.text.upper()
+        if word == "HELP":
+            width = max(map(len, COMMANDS))
+            self.output.lines(f"{name.ljust(width)}  {text}" for name, text in COMMANDS.items())
+        elif word == "CLEAR":
+            self.output.clear()
+        return word in ("HELP", "CLEAR")
+
     def _in_worker(self, action: Callable[[], Any], what: Callable[[], str]) -> Any:
         task = self._worker.start(action)
         try:
             self.output.wait(task.wait, what)
         except KeyboardInterrupt:
+            self._cancelling()
             self._worker.cancel(task)
             raise
         return task.result()
@@ -246,6 +263,10 @@ class Client:
             configuration.remove_config(key)
         for key, value in before.items():
             configuration.set_string(key, value)
+
+
+def is_quit(piece: Piece) -> bool:
+    return piece.text.upper() in ("QUIT", "EXIT")
 
 
 def _rows(result: Any) -> Iterator[Any]:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Mapping
 
 from penstock.cli.sql.options import RUNTIME_MODE
+from penstock.cli.sql.stderr_gate import StderrGate
 from penstock.cli.sql.worker import name_spark_jobs
 from penstock.common.configuration import Configuration
 from penstock.sql.session import SqlSession
@@ -44,6 +45,7 @@ class Engine:
         self._options = {key: value for key, value in properties.items() if key.startswith("spark.")}
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
+        self._gate = StderrGate()
 
     def start(self) -> None:
         """Begins to start; returns at once."""
@@ -61,10 +63,15 @@ class Engine:
             raise error
         name_spark_jobs()
 
+    def cancelling(self) -> None:
+        """The workers of a statement are about to be ended; their complaints are of no use to anybody."""
+        self._gate.mute()
+
     def _run(self) -> None:
         from penstock.runtime.spark.session import get_spark
 
         try:
-            get_spark(self._options)
+            with self._gate.around():
+                get_spark(self._options)
         except Exception as error:
             self._error = error

@@ -33,6 +33,8 @@ class Piece:
     number: int = 1
     line: int = 1
     column: int = 1
+    start: int = 0
+    """Where its text begins, in characters."""
     closed: bool = True
     """Whether a semicolon ended it."""
     open_quote: int | None = None
@@ -50,7 +52,7 @@ def split_script(script: str) -> list[Piece]:
         line = script.count("\n", 0, start) + 1
         column = start - script.rfind("\n", 0, start)
         quote = None if unclosed is None else unclosed - start
-        pieces.append(Piece(script[start:end].rstrip(), number, line, column, closed, quote))
+        pieces.append(Piece(script[start:end].rstrip(), number, line, column, start, closed, quote))
     return pieces
 
 
