@@ -52,6 +52,7 @@ chaos: setup
 
 # Side by side with PyFlink and Spark; takes a while, wants a quiet machine.
 bench: setup
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[bench]'
 	$(BIN)/python benchmarks/keyed_state.py
 	$(BIN)/python benchmarks/epoch_overhead.py
 	$(BIN)/python benchmarks/windows.py
