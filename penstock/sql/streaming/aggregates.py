@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from penstock.common.datatypes import DataTypes
 from penstock.common.errors import NotSupportedError
 from penstock.delta.aggregates import AggSpec
 from penstock.delta.group_aggregate import GroupAggregate
-from penstock.sql.algebra import Aggregate, Field, SetOp
+from penstock.sql.algebra import Aggregate, Field, Plan, SetOp, WindowTvf
 from penstock.sql.rex import AggCall, Const, InputRef, Rex
 from penstock.sql.streaming.physical import Stream
 
@@ -36,7 +37,7 @@ class InputColumns:
 
 
 def plan_aggregate(planner: Planner, plan: Aggregate) -> Stream:
-    stream = planner.plan(plan.input)
+    stream = planner.plan(_sessions_per_key(plan))
     if plan.grouping_sets is not None:
         return _grouping_sets(planner, plan, stream)
     from penstock.sql.streaming.windows import is_windowed, plan_window_aggregate
@@ -57,6 +58,20 @@ def plan_aggregate(planner: Planner, plan: Aggregate) -> Stream:
         keys=frozenset({frozenset(range(len(plan.keys)))}),
         updated_by=plan.describe(),
     )
+
+
+def _sessions_per_key(plan: Aggregate) -> Plan:
+    """GROUP BY k, SESSION(ts, gap): sessions belong to k. The older form keeps the row time an attribute."""
+    tvf = plan.input
+    if not isinstance(tvf, WindowTvf) or tvf.kind != "SESSION" or tvf.partition:
+        return tvf
+    if not tvf.fields[tvf.time_column].time:
+        return tvf
+    width = len(tvf.input.fields)
+    keys = [k for k in plan.keys if not (isinstance(k, InputRef) and k.index >= width)]
+    if not all(isinstance(k, InputRef) for k in keys):
+        raise NotSupportedError("SESSION grouped by an expression", "sessions are kept per column value")
+    return replace(tvf, partition=tuple(k.index for k in keys if isinstance(k, InputRef)))
 
 
 def agg_spec(call: AggCall, columns: InputColumns) -> AggSpec:
@@ -137,8 +152,6 @@ def _grouping_value(call: AggCall, chosen: tuple[int, ...]) -> int:
 
 
 def _shifted(spec: AggSpec, by: int) -> AggSpec:
-    from dataclasses import replace
-
     args = tuple(a + by for a in spec.args)
     return replace(spec, args=args, filter=None if spec.filter is None else spec.filter + by)
 

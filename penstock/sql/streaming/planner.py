@@ -64,6 +64,8 @@ class Planner:
     needed: dict[int, set[int]] = field(default_factory=dict)
     wanted: dict[int, set[int]] = field(default_factory=dict)
     """Which columns of a filter's output a projection above it reads."""
+    each_change: bool = False
+    """Versions are wanted: a key's changes within an epoch must not be summed up."""
 
     def query(self, plan: Plan) -> Stream:
         """The stream of a whole query."""

@@ -8,12 +8,12 @@ window ends; otherwise it is a Top-N whose rows are replaced.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from penstock.common.datatypes import DataTypes
 from penstock.common.errors import ValidationError
-from penstock.delta.base import DeltaOperator
+from penstock.delta.base import Batch, DeltaOperator
 from penstock.delta.deduplicate import Deduplicate, DeduplicateFirstByTime
 from penstock.delta.rank import Rank
 from penstock.sql.algebra import Field, Filter, Over, Plan, Project
@@ -24,6 +24,15 @@ from penstock.sql.streaming.sorts import sort_order
 
 if TYPE_CHECKING:
     from penstock.sql.streaming.planner import Planner
+
+
+class EachChange(Deduplicate):
+    """Keeps no change of an epoch to itself: a temporal join needs every version."""
+
+    def process(self, input_index: int, batch: Batch) -> None:
+        for row, kind in zip(batch.rows, batch.kinds, strict=True):
+            super().process(input_index, Batch([row], [kind]))
+
 
 _RANKS = ("ROW_NUMBER", "RANK", "DENSE_RANK")
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
@@ -79,8 +88,6 @@ def _rank_below(plan: Plan) -> tuple[Over, list[Rex]] | None:
         columns = [transform(c, _through(list(plan.exprs))) for c in columns]
         plan = plan.input
     if not isinstance(plan, Over) or len(plan.calls) != 1 or plan.calls[0].name not in _RANKS:
-        return None
-    if any(isinstance(r, type(None)) for r in columns):
         return None
     return plan, columns
 
@@ -192,7 +199,8 @@ def _operator(
         if rowtime is not None and not descending:
             first = DeduplicateFirstByTime(partition, rowtime, state_ttl_ms=planner.state_ttl_ms)
             return first, False, False, "Deduplicate(keep=[FirstRow])", per_key
-        operator = Deduplicate(
+        kind = EachChange if planner.each_change else Deduplicate
+        operator = kind(
             partition,
             keep_last=descending,
             rowtime_column=rowtime,
@@ -223,9 +231,3 @@ def _time_order(stream: Stream, call: OverCall) -> tuple[int, bool] | None:
         return None
     column = call.order[0].rex.index
     return (column, call.order[0].descending) if stream.fields[column].time else None
-
-
-def strip_time(stream: Stream) -> Stream:
-    """The same columns as ordinary timestamps."""
-    fields = tuple(replace(f, time="") for f in stream.fields)
-    return stream.project(fields, stream.refs())

@@ -299,22 +299,43 @@ def _value_of(plan: Plan) -> tuple[Plan, Rex]:
 
 
 def plan_correlate(planner: Planner, plan: Correlate) -> Stream:
+    """LATERAL: the right query joined on its lifted conditions, its select list computed behind the join."""
     from penstock.sql.streaming.joins import join_streams
 
     left = planner.plan(plan.left)
-    lifted = lift(plan.right)
+    core, shown = _select_list(plan)
+    lifted = lift(core)
     right = planner.plan(lifted.plan)
-    shown = len(plan.right.fields)
-    condition = _condition(left, lifted.conditions)
-    own = [] if plan.condition is None else [plan.condition]
-    parts = [*([] if condition is None else [condition]), *own]
-    pad = (
-        right.fields
-        if plan.kind == "inner"
-        else tuple(replace(f, type=f.type.nullable()) for f in right.fields)
+    conditions = [] if (found := _condition(left, lifted.conditions)) is None else [found]
+    width = left.width
+    values = [_over_join(rex, width) for rex in shown]
+    if plan.condition is not None:
+        every = [*left.refs(), *values]
+        conditions.append(
+            transform(plan.condition, lambda r: every[r.index] if isinstance(r, InputRef) else None)
+        )
+    pad = right.fields
+    if plan.kind == "left":
+        pad = tuple(replace(f, type=f.type.nullable()) for f in pad)
+    join = Join(
+        (*left.fields, *pad), left.plan, right.plan, plan.kind, _and(conditions) if conditions else None
     )
-    join = Join((*left.fields, *pad), left.plan, right.plan, plan.kind, _and(parts) if parts else None)
     joined = join_streams(planner, left, right, join)
-    kept = [*range(left.width), *range(left.width, left.width + shown)]
-    exprs = [InputRef(f.type, at, f.time) for f, at in zip(plan.fields, kept, strict=True)]
-    return joined.project(plan.fields, exprs)
+    return joined.project(plan.fields, [*left.refs(), *values])
+
+
+def _select_list(plan: Correlate) -> tuple[Plan, list[Rex]]:
+    """The right query without a select list that mentions the outer query, and that list."""
+    right = plan.right
+    if isinstance(right, Project) and any(_is_outer(e) for e in right.exprs) and plan.kind == "inner":
+        return right.input, list(right.exprs)
+    return right, [InputRef(f.type, i, f.time) for i, f in enumerate(right.fields)]
+
+
+def _over_join(rex: Rex, width: int) -> Rex:
+    def place(part: Rex) -> Rex | None:
+        if isinstance(part, OuterRef):
+            return InputRef(part.type, part.index, part.time)
+        return replace(part, index=width + part.index) if isinstance(part, InputRef) else None
+
+    return transform(rex, place)

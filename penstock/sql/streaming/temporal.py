@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 def plan_temporal_join(planner: Planner, plan: TemporalJoin) -> Stream:
-    left, right = planner.plan(plan.left), planner.plan(plan.right)
+    left = planner.plan(plan.left)
+    former, planner.each_change = planner.each_change, True
+    right = planner.plan(plan.right)
+    planner.each_change = former
     if plan.processing:
         raise NotSupportedError(
             "a temporal join by processing time", "no connector here can be looked up by key"
