@@ -15,21 +15,26 @@ from penstock.cli.sql.failure import describe_failure, unclosed_quote
 from penstock.cli.sql.keywords import COMMANDS
 from penstock.cli.sql.kinds import StatementKind, kind_of
 from penstock.cli.sql.options import RUNTIME_MODE, ClientOptions
-from penstock.cli.sql.output import Output
-from penstock.cli.sql.rendering import Count, changelog_lines, materialize, row_count, table_lines
+from penstock.cli.sql.output import Output, Progress
+from penstock.cli.sql.rendering import ChangelogTable, Count, changelog_lines, row_count, table_lines
 from penstock.cli.sql.script import Piece, split_script
-from penstock.cli.sql.worker import Worker
+from penstock.cli.sql.worker import Interrupted, Worker
 from penstock.common.errors import ValidationError
 from penstock.table.result_kind import ResultKind
 
 __all__ = ["Client", "is_quit"]
 
 _JOBS = (StatementKind.CHANGE, StatementKind.SET_END)
+_FRAME_LINES = 6  # borders, head and spinner around the rows of a live table
 _IN_INIT = (StatementKind.SETTING, StatementKind.DEFINITION)
 
 
 def _nothing() -> None:
     pass
+
+
+def _running() -> Progress:
+    return Progress("running")
 
 
 class Client:
@@ -61,7 +66,7 @@ class Client:
         self._worker = Worker()
         self._jobs: list[tuple[Piece, Any]] = []
         self._set_begun: Piece | None = None
-        self._progress = ""
+        self._progress: Callable[[], Progress] = _running
 
     @property
     def options(self) -> ClientOptions:
@@ -101,7 +106,7 @@ class Client:
         jobs, self._jobs = self._jobs, []
         for piece, result in jobs:
             try:
-                self._in_worker(result.wait, lambda: f"waiting for {len(jobs)} INSERT jobs")
+                self._in_worker(result.wait, lambda: Progress(f"waiting for {len(jobs)} INSERT jobs"))
             except Exception as error:
                 self._show_failure(error, piece, True, source)
                 well = False
@@ -128,8 +133,8 @@ class Client:
                 )
             if self._command(piece):
                 return True
-            self._progress = "running"
-            self._in_worker(lambda: self._run(piece, kind), lambda: self._progress)
+            self._progress = _running
+            self._in_worker(lambda: self._run(piece, kind), lambda: self._progress())
             return True
         except Exception as error:
             self._show_failure(error, piece, in_script, source)
@@ -145,10 +150,10 @@ class Client:
             self.output.clear()
         return word in ("HELP", "CLEAR")
 
-    def _in_worker(self, action: Callable[[], Any], what: Callable[[], str]) -> Any:
+    def _in_worker(self, action: Callable[[], Any], view: Callable[[], Progress]) -> Any:
         task = self._worker.start(action)
         try:
-            self.output.wait(task.wait, what)
+            self.output.wait(task.wait, view)
         except KeyboardInterrupt:
             self._cancelling()
             self._worker.cancel(task)
@@ -180,9 +185,9 @@ class Client:
 
     def _start_engine(self) -> None:
         """Outside the time that a statement is said to have taken: only the first one waits here."""
-        self._progress = "starting Spark"
+        self._progress = lambda: Progress("starting Spark")
         self._prepare()
-        self._progress = "running"
+        self._progress = _running
 
     def _track_set(self, piece: Piece, kind: StatementKind) -> None:
         if kind is StatementKind.SET_BEGIN:
@@ -193,17 +198,34 @@ class Client:
     # -- results ---------------------------------------------------------------------------------------
 
     def _show_query(self, result: Any, options: ClientOptions, started: float) -> None:
-        rows = _rows(result)
         if options.result_mode == "changelog" or (options.streaming and options.result_mode == "tableau"):
             count = Count()
-            self.output.lines(changelog_lines(result.get_resolved_schema(), rows, options, count))
+            self.output.lines(changelog_lines(result.get_resolved_schema(), _rows(result), options, count))
             self._show_count(count, options, started)
-            return
-        if options.streaming:
-            changes = Count()
-            self._progress = "running, the table is shown when the query ends;"
-            rows = iter(materialize(rows, changes))
-        self._show_rows(result, rows, options, started)
+        elif options.streaming:
+            self._show_live_table(result, options, started)
+        else:
+            self._show_rows(result, _rows(result), options, started)
+
+    def _show_live_table(self, result: Any, options: ClientOptions, started: float) -> None:
+        """The table as it changes; when the query ends or is cancelled, the table as it is then."""
+        table = ChangelogTable()
+        schema = result.get_resolved_schema()
+
+        def view() -> Progress:
+            rows = table.rows()[: max(1, self.output.height - _FRAME_LINES)]
+            return Progress("running", list(table_lines(schema, rows, options, Count())))
+
+        self._progress = view
+        try:
+            for row in _rows(result):
+                table.apply(row)
+        except Interrupted:
+            self._show_rows(result, iter(table.rows()), options, started)
+            raise
+        finally:
+            self._progress = _running
+        self._show_rows(result, iter(table.rows()), options, started)
 
     def _show_rows(
         self, result: Any, rows: Iterator[Any], options: ClientOptions, started: float | None

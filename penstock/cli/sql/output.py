@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TextIO
 
-from rich.console import Console
+from rich.console import Console, Group
+from rich.live import Live
+from rich.spinner import Spinner
 from rich.text import Text
 
-__all__ = ["Output"]
+__all__ = ["Output", "Progress"]
 
 _QUIET_SECONDS = 0.3  # what is done sooner shows no spinner
 _TICK_SECONDS = 0.1
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What runs, and the lines of its result so far where they may still change."""
+
+    what: str
+    lines: Sequence[str] = ()
 
 
 class Output:
@@ -27,6 +38,10 @@ class Output:
     @property
     def is_terminal(self) -> bool:
         return self._out.is_terminal
+
+    @property
+    def height(self) -> int:
+        return self._out.height
 
     def lines(self, lines: Iterable[str]) -> None:
         for line in lines:
@@ -51,8 +66,8 @@ class Output:
     def clear(self) -> None:
         self._out.clear()
 
-    def wait(self, finished: Callable[[float], bool], what: Callable[[], str]) -> None:
-        """Until `finished(seconds to wait)` is true; on a terminal a spinner tells what runs and how long."""
+    def wait(self, finished: Callable[[float], bool], view: Callable[[], Progress]) -> None:
+        """Until `finished(seconds to wait)` is true; on a terminal, shows what runs and for how long."""
         started = time.monotonic()
         if not self._out.is_terminal:
             while not finished(_TICK_SECONDS):
@@ -60,6 +75,11 @@ class Output:
             return
         if finished(_QUIET_SECONDS):
             return
-        with self._out.status("") as status:
+        spinner = Spinner("dots")
+        with Live(spinner, console=self._out, transient=True, refresh_per_second=10) as live:
             while not finished(_TICK_SECONDS):
-                status.update(Text(f"{what()} {time.monotonic() - started:.1f} s  (Ctrl-C cancels)"))
+                progress = view()
+                seconds = time.monotonic() - started
+                spinner.update(text=Text(f"{progress.what} {seconds:.1f} s  (Ctrl-C cancels)"))
+                preview = Text("\n".join(progress.lines), no_wrap=True, overflow="crop")
+                live.update(Group(preview, spinner) if progress.lines else spinner)

@@ -7,6 +7,7 @@ fit ends in `...`.
 
 from __future__ import annotations
 
+import threading
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -17,7 +18,7 @@ from penstock.common.types import Row, RowKind
 from penstock.table.resolved_schema import ResolvedSchema
 from penstock.table.tableau import MAX_WIDTH, tableau, value_text
 
-__all__ = ["Count", "changelog_lines", "materialize", "row_count", "table_lines"]
+__all__ = ["ChangelogTable", "Count", "changelog_lines", "row_count", "table_lines"]
 
 _RETRACTS = (RowKind.UPDATE_BEFORE, RowKind.DELETE)
 
@@ -67,17 +68,30 @@ def changelog_lines(
         yield border
 
 
-def materialize(rows: Iterable[Row], changes: Count) -> list[Row]:
-    """The table that a changelog leaves, rows in the order in which they came to be."""
-    alive: dict[str, list[Row]] = {}
-    for row in rows:
-        changes.rows += 1
-        same = alive.setdefault(repr([value_text(v) for v in row]), [])
-        if row.get_row_kind() not in _RETRACTS:
-            same.append(row)
-        elif same:
-            same.pop()
-    return [row for same in alive.values() for row in same]
+class ChangelogTable:
+    """The table that a changelog leaves, rows in the order in which they came to be.
+
+    One thread applies changes while another looks at the rows.
+    """
+
+    def __init__(self) -> None:
+        self._alive: dict[str, list[Row]] = {}
+        self._lock = threading.Lock()
+
+    def apply(self, row: Row) -> None:
+        key = repr([value_text(v) for v in row])
+        with self._lock:
+            same = self._alive.setdefault(key, [])
+            if row.get_row_kind() not in _RETRACTS:
+                same.append(row)
+            elif same:
+                same.pop()
+            if not same:
+                del self._alive[key]
+
+    def rows(self) -> list[Row]:
+        with self._lock:
+            return [row for same in self._alive.values() for row in same]
 
 
 def row_count(count: int, seconds: float | None = None) -> str:
