@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from penstock.common.datatypes import DataTypes
 from penstock.common.errors import NotSupportedError
@@ -76,20 +76,18 @@ def _sessions_per_key(plan: Aggregate) -> Plan:
 
 def agg_spec(call: AggCall, columns: InputColumns) -> AggSpec:
     """A call over columns; what is constant in it (separator, NULL handling) becomes part of the call."""
-    args, options = list(call.args), {}
+    args: list[Rex] = list(call.args)
+    options: dict[str, Any] = {}
     if call.order:
         raise NotSupportedError(f"ORDER BY inside {call.name}", "rows are aggregated in arrival order")
     if call.name == "LISTAGG" and len(args) == 2 and isinstance(args[1], Const):
-        options["separator"] = args.pop().value
+        options["separator"] = args[1].value
+        args = args[:1]
     if call.name in ("JSON_OBJECTAGG", "JSON_ARRAYAGG"):
         options["null_on_null"] = _option_of(args, 3 if call.name == "JSON_OBJECTAGG" else 2)
     condition = None if call.filter is None else columns.place(call.filter)
-    name = call.name
-    user = getattr(call, "function", None)
-    if user is not None:
-        name, options["user_function"] = "USER", user
     return AggSpec(
-        name,
+        call.name,
         tuple(columns.place(a) for a in args),
         call.type,
         distinct=call.distinct,

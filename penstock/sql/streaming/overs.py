@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from penstock.common.datatypes import DataTypes
-from penstock.common.errors import NotSupportedError, ValidationError
+from penstock.common.errors import ValidationError
 from penstock.delta.base import DeltaOperator
 from penstock.delta.time.over import EventTimeOver, ProcessingTimeOver
 from penstock.delta.time.over_functions import Frame, OrderFunction
@@ -13,7 +12,9 @@ from penstock.sql.algebra import Field, Over
 from penstock.sql.rex import AggCall, Const, InputRef, OverCall
 from penstock.sql.rex import Frame as FrameRex
 from penstock.sql.streaming.aggregates import InputColumns, agg_spec
+from penstock.sql.streaming.ordered_over import OrderedOver
 from penstock.sql.streaming.physical import Stream
+from penstock.sql.streaming.sorts import sort_order
 
 if TYPE_CHECKING:
     from penstock.sql.streaming.planner import Planner
@@ -30,50 +31,64 @@ def plan_over(planner: Planner, plan: Over) -> Stream:
                 "over aggregates of one SELECT must all have the same window in streaming mode",
                 do="use one OVER clause, or put the second into an outer query",
             )
-    if stream.retracts:
-        raise ValidationError(
-            "OVER in streaming mode reads rows that only come, but its input takes rows back "
-            f"({stream.updated_by})"
-        )
     columns = InputColumns(stream.refs())
     partition = [columns.place(p) for p in first.partition]
     specs = [_spec(call, columns) for call in plan.calls]
-    operator = _operator(stream, first, partition, specs)
+    by_time = _time_of(stream, first)
+    if by_time and not stream.retracts:
+        operator = _operator(stream, first, partition, specs)
+    else:
+        operator = _ordered(planner, stream, first, partition, specs, columns)
     wide = columns.of(stream)
     added = [Field(f"$o{i}", c.type) for i, c in enumerate(plan.calls)]
-    result = planner.delta(plan.describe(), operator, [wide], [*wide.fields, *added])
+    updating = not by_time or stream.retracts
+    result = planner.delta(
+        plan.describe(), operator, [wide], [*wide.fields, *added],
+        retracts=updating, updated_by=plan.describe() if updating else "",
+    )  # fmt: skip
     width = len(wide.fields)
     exprs = [InputRef(f.type, i, f.time) for i, f in enumerate(stream.fields)]
     exprs += [InputRef(c.type, width + i) for i, c in enumerate(plan.calls)]
     return result.project(plan.fields, exprs, window=stream.window)
 
 
-def _operator(stream: Stream, call: OverCall, partition: list[int], specs: list[Any]) -> DeltaOperator:
-    frame = _frame(call)
+def _time_of(stream: Stream, call: OverCall) -> str:
+    """The kind of time attribute that orders the window, "" if it is ordered by something else."""
     if len(call.order) != 1 or not isinstance(call.order[0].rex, InputRef):
-        raise _not_by_time(call)
-    key = call.order[0]
+        return ""
+    return stream.fields[call.order[0].rex.index].time
+
+
+def _operator(stream: Stream, call: OverCall, partition: list[int], specs: list[Any]) -> DeltaOperator:
+    frame, key = _frame(call), call.order[0]
     assert isinstance(key.rex, InputRef)
-    time = stream.fields[key.rex.index].time
-    if not time:
-        raise _not_by_time(call)
     if key.descending:
         raise ValidationError("OVER must be ordered by time ascending in streaming mode", do="leave DESC out")
-    if time == "proctime":
+    if stream.fields[key.rex.index].time == "proctime":
         return ProcessingTimeOver(partition, frame, specs)
     return EventTimeOver(partition, key.rex.index, frame, specs)
 
 
-def _not_by_time(call: OverCall) -> Exception:
+def _ordered(
+    planner: Planner,
+    stream: Stream,
+    call: OverCall,
+    partition: list[int],
+    specs: list[Any],
+    columns: InputColumns,
+) -> DeltaOperator:
     if not call.order:
-        return ValidationError(
-            "OVER windows' ordering in streaming mode must be defined on a time attribute",
-            do="add ORDER BY the row time",
+        raise ValidationError(
+            "OVER windows in streaming mode must be ordered", do="add ORDER BY, best by the row time"
         )
-    return NotSupportedError(
-        "OVER ordered by something else than one time attribute",
-        "only windows in order of time are incremental here",
-    )
+    frame = _frame(call)
+    if frame.preceding is not None:
+        raise ValidationError(
+            "OVER with a bounded frame must be ordered by a time attribute in streaming mode",
+            do="use UNBOUNDED PRECEDING, or order by the row time",
+        )
+    order = sort_order(call.order, columns)
+    return OrderedOver(partition, order, frame.rows, specs, state_ttl_ms=planner.state_ttl_ms)
 
 
 def _frame(call: OverCall) -> Frame:
@@ -117,6 +132,3 @@ def _spec(call: OverCall, columns: InputColumns) -> Any:
     if isinstance(default, Const):
         return OrderFunction("LAG", columns.place(value), offset, default.value)
     return OrderFunction("LAG", columns.place(value), offset, None, columns.place(default))
-
-
-_BIGINT = DataTypes.BIGINT()

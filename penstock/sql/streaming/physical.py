@@ -7,8 +7,8 @@
     DeltaNode     a stateful operator of `penstock.delta`
 
 Every relation ends with three hidden columns: `__kind` (0 +I, 1 -U, 2 +U, 3 -D), `__wm` (the watermark that had
-been emitted before the row) and `__pos` (arrival order: the producing subtask, then a running number). Linear nodes carry
-them along as ordinary columns of the algebra, so the text writer needs to know nothing about them.
+been emitted before the row) and `__pos` (arrival order: the producing subtask, then a running number). Linear
+nodes carry them along as ordinary columns of the algebra, so the text writer needs to know nothing about them.
 """
 
 from __future__ import annotations

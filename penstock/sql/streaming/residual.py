@@ -1,8 +1,8 @@
 """Conditions over a pair of rows, evaluated in Python where a stateful operator has to know the answer at once.
 
 An inner join can leave such a condition to a filter behind it. An outer, semi or anti join cannot: whether a row is
-alone depends on it. What belongs to one side only is computed in Spark beforehand, so that little more than comparisons
-and three-valued logic is left for Python.
+alone depends on it. What belongs to one side only is computed in Spark beforehand, so that little more than
+comparisons and three-valued logic is left for Python.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@
     SELECT (SELECT COUNT(*) … WHERE s.k = t.k)   left join with the aggregate grouped by s.k
     CROSS JOIN LATERAL (SELECT … WHERE s.k = t.k)   inner join on s.k = t.k
 
-A correlated query is *lifted*: the conditions that mention the outer query leave it and become the join's, the columns
-they need are carried up to its result.
+A correlated query is *lifted*: the conditions that mention the outer query leave it and become the join's, the
+columns they need are carried up to its result.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What the stages of a streaming query do inside Spark tasks.
 
 Each stage is a function from record batches to record batches for `mapInArrow`, made in the driver for one
-epoch. What a stage learns (positions, watermarks, state handles) goes into an accumulator as `TaskReport`s. A task that
-Spark runs twice reports twice; both reports describe the same committed input, so the driver takes either.
+epoch. What a stage learns (positions, watermarks, state handles) goes into an accumulator as `TaskReport`s. A
+task that Spark runs twice reports twice; both reports describe the same committed input, so either will do.
 """
 
 from __future__ import annotations
