@@ -1,6 +1,6 @@
 """Writes the tables as Parquet: uniform random values in TPC-H's ranges, the same bytes for the same scale.
 
-`gigabytes` counts as TPC-H's scale factor does: 1.0 is 6 million line items, about 1 GB as text and 0.3 GB as Parquet.
+`gigabytes` counts as TPC-H's scale factor does: 1.0 is 6 million line items, about 1 GB as text, 0.3 GB as Parquet.
 Orders and their line items are made in as many parts as there are files, each with a seed of its own.
 """
 
@@ -36,7 +36,18 @@ TYPES = [
 CONTAINERS = [
     f"{a} {b}" for a in ("JUMBO", "LG", "MED", "SM", "WRAP") for b in ("BAG", "BOX", "CASE", "PACK")
 ]
-WORDS = "accounts among bold carefully deposits even final furiously ideas packages quick requests special".split()
+WORDS = [
+    "bold",
+    "deposits",
+    "even",
+    "final",
+    "furiously",
+    "ideas",
+    "packages",
+    "quick",
+    "requests",
+    "special",
+]
 
 Columns = dict[str, Any]
 
