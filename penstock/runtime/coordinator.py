@@ -203,7 +203,7 @@ class Coordinator:
         metadata = self._commit(epoch, progress, reports)  # after this line the epoch has happened
         self._publish(metadata)
         ended = time.perf_counter()
-        self._pacing.observe(_busiest_read(reports), (ended - started) * 1000)
+        self._pacing.observe(_busiest_read(reports), (ended - started) * 1000, self._work_ms(reports))
         self._learn(reports)
         self.statistics.epoch_done(epoch, reports, (ended - started) * 1000, (ran - started) * 1000)
 
@@ -275,6 +275,14 @@ class Coordinator:
         for source in self._sources:
             splits = self.progress.splits.get(source.node.id, {})
             source.enumerator.on_committed({k: s.position for k, s in splits.items()})
+
+    def _work_ms(self, reports: Sequence[SubtaskReport]) -> float:
+        """The slowest task of each level, one after the other."""
+        slowest: dict[int, float] = {}
+        for report in reports:
+            level = self.job.stages.stages[report.stage].level
+            slowest[level] = max(slowest.get(level, 0.0), report.busy_ms)
+        return sum(slowest.values())
 
     def _learn(self, reports: Sequence[SubtaskReport]) -> None:
         wakeups = [r.next_wakeup_ms for r in reports if r.next_wakeup_ms is not None]

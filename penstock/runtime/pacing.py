@@ -14,6 +14,7 @@ SMALLEST_BUDGET = 1_000
 LARGEST_BUDGET = 50_000_000
 BACKLOG_FACTOR = 8
 _GROWTH = 4.0
+_LEAST_WORK = 0.5
 
 
 @dataclass
@@ -28,11 +29,19 @@ class Pacing:
     def next_budget(self) -> int:
         return self.fixed_budget or self.budget
 
-    def observe(self, records_of_busiest_subtask: int, elapsed_ms: float) -> None:
-        """Learns from an epoch. One that read less than its budget says nothing about the speed."""
-        if self.fixed_budget or records_of_busiest_subtask < 0.8 * self.budget or elapsed_ms <= 0:
+    def observe(self, records_of_busiest_subtask: int, elapsed_ms: float, work_ms: float) -> None:
+        """Learns from an epoch. One that read less than its budget says nothing about the speed.
+
+        Args:
+            records_of_busiest_subtask: What the subtask that read most has read.
+            elapsed_ms: The whole epoch.
+            work_ms: The part of it that depends on the number of records. The rest is Spark's fixed cost; were
+                it counted as work, a busy machine would make epochs smaller and smaller and gain nothing.
+        """
+        if self.fixed_budget or records_of_busiest_subtask < 0.8 * self.budget or work_ms <= 0:
             return
         target_ms = self.target_ms * (BACKLOG_FACTOR if self.bounded else 1)
-        wanted = records_of_busiest_subtask * target_ms / elapsed_ms
+        for_work_ms = max(target_ms - max(0.0, elapsed_ms - work_ms), target_ms * _LEAST_WORK)
+        wanted = records_of_busiest_subtask * for_work_ms / work_ms
         limited = min(wanted, self.budget * _GROWTH)
         self.budget = int(max(SMALLEST_BUDGET, min(LARGEST_BUDGET, limited)))
