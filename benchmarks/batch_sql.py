@@ -2,8 +2,8 @@
 
 Each engine has a process to itself, warms up with a small query, then runs each query twice; the better run counts,
 from handing over the text to holding all rows. All rows are compared between the engines, in order: a wrong answer
-ends the benchmark. Flink runs in its local cluster with 2 slots and 2 GB of managed memory, everything else as it
-comes; penstock and Spark use all cores. Data, queries, and what each query is about: benchmarks/tpch.
+ends the benchmark. Flink has a cluster of its own on this machine, started before: a TaskManager of 5 GB with two
+slots, everything else as it comes. penstock and Spark use all cores. Data and queries: benchmarks/tpch.
 usage: batch_sql.py [--gigabytes 1.0] [--runs 2] [--engines penstock,Flink,Spark] [--queries q01,q03]
 """
 
@@ -19,6 +19,7 @@ import subprocess
 import sys
 from typing import Any
 
+from engines.batch_sql_flink_cluster import flink_cluster
 from side_by_side import flink_python, script
 from tpch.generate import generate
 
@@ -48,18 +49,21 @@ def main() -> None:
 
 
 def run(engine: str, *arguments: object) -> Result:
-    """The JSON line that an engine's program prints last."""
+    """What an engine's program found out."""
     if engine == "Flink":
-        command = script(FLINK_API, *arguments, python=flink_python())
-        environment = {**os.environ, "HADOOP_CLASSPATH": os.pathsep.join(parquet_jars())}
-    else:
-        command = script(FLINK_API if engine == "penstock" else SPARK_SQL, *arguments)
-        environment = dict(os.environ)
-    environment["PATH"] = os.path.dirname(command[0]) + os.pathsep + environment["PATH"]
+        python = flink_python()
+        with flink_cluster(python, parquet_jars()) as (launcher, environment):
+            return run_program(engine, [*launcher, *script(FLINK_API, *arguments)[1:]], environment)
+    return run_program(engine, script(FLINK_API if engine == "penstock" else SPARK_SQL, *arguments), None)
+
+
+def run_program(engine: str, command: list[str], environment: dict[str, str] | None) -> Result:
+    """Runs a program and reads the JSON line it prints."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=3600, env=environment)
-    if done.returncode:
-        raise SystemExit(f"{engine} failed:\n{done.stderr[-3000:]}")
-    result: Result = json.loads(done.stdout.strip().splitlines()[-1])
+    lines = [line for line in done.stdout.splitlines() if line.startswith('{"fixed"')]
+    if done.returncode or not lines:
+        raise SystemExit(f"{engine} failed:\n{done.stdout[-1000:]}\n{done.stderr[-3000:]}")
+    result: Result = json.loads(lines[-1])
     return result
 
 

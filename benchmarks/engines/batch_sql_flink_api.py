@@ -10,30 +10,16 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
 
 try:
     import pyflink  # noqa: F401
-
-    SETTINGS = {
-        "parallelism.default": "2",
-        "taskmanager.memory.managed.size": "2g",  # of a local cluster, where the default is 128 MB
-        "taskmanager.memory.network.min": "256m",
-        "taskmanager.memory.network.max": "256m",
-    }
 except ImportError:
     from penstock.runtime.compat import install_pyflink_alias
 
     install_pyflink_alias()
-    SETTINGS = {}
 
-from pyflink.common import Configuration
 from pyflink.table import EnvironmentSettings, TableEnvironment
 from tpch.measure import measure
 from tpch.tables import TABLES, flink_ddl
 
-configuration = Configuration()
-for key, value in SETTINGS.items():
-    configuration.set_string(key, value)
-t_env = TableEnvironment.create(
-    EnvironmentSettings.new_instance().in_batch_mode().with_configuration(configuration).build()
-)
+t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
 for table in TABLES:
     t_env.execute_sql(flink_ddl(table, sys.argv[1]))
 
