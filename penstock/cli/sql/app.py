@@ -43,6 +43,8 @@ def run_client(arguments: Arguments, output: Output | None = None, stdin: TextIO
     environment = create_environment(properties)
     client = Client(environment, output, properties, switch_mode, engine.ready, engine.cancelling)
     try:
+        if engine.has_options:  # they only count for a Spark that is not running yet
+            engine.ready()
         if init is not None and not client.run_script(init, arguments.init or "", init=True):
             return EXIT_FAILED
         if script is not None:
@@ -93,7 +95,7 @@ def _script(arguments: Arguments, stdin: TextIO) -> tuple[str | None, str]:
 
 def _read_file(path: str) -> str:
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8-sig") as file:
             return file.read()
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)

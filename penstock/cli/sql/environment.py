@@ -47,6 +47,11 @@ class Engine:
         self._error: BaseException | None = None
         self._gate = StderrGate()
 
+    @property
+    def has_options(self) -> bool:
+        """Whether there are `spark.*` properties."""
+        return bool(self._options)
+
     def start(self) -> None:
         """Begins to start; returns at once."""
         if self._thread is None:
