@@ -21,7 +21,14 @@ from penstock.runtime.plan import JobDefinition
 from penstock.runtime.running_job import RunningJob
 from penstock.runtime.submit import submit_job
 from penstock.sql.streaming.epoch_runner import EpochSink, Query, SqlEpochRunner
-from penstock.sql.streaming.physical import DeltaNode, PhysicalNode, ScanNode, Stream, ValuesNode
+from penstock.sql.streaming.physical import (
+    DeltaNode,
+    PhysicalNode,
+    ScanNode,
+    Stream,
+    ValuesNode,
+    WatermarkText,
+)
 from penstock.sql.streaming.planner import Planner
 from penstock.sql.streaming.scan_source import TableSource
 
@@ -72,7 +79,13 @@ def _make_runner(query: Query, batch: BatchExecutor) -> Callable[[JobDefinition]
             if value is not None:
                 spark.conf.set(key, value)
         spark.conf.set("spark.sql.adaptive.enabled", "false")
-        return SqlEpochRunner(job, query, spark, lambda call, args: spark_call(spark, call, args))
+
+        def udf_text(call: Any, args: list[str]) -> str:
+            if isinstance(call.function, WatermarkText):
+                return call.function.text(args[0])
+            return spark_call(spark, call, args)
+
+        return SqlEpochRunner(job, query, spark, udf_text)
 
     return make
 

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from penstock.common.datatypes import DataTypes, RowField, RowType
+from penstock.common.datatypes import DataType, DataTypes, LocalZonedTimestampType, RowField, RowType
 from penstock.common.ids import MIN_WATERMARK
 from penstock.delta.base import DeltaOperator
 from penstock.sql.algebra import DataFrameScan, Field, Fields, Plan, Project, Scan, Values
@@ -147,6 +147,19 @@ def view_of(node: PhysicalNode) -> DataFrameScan:
     columns = [f"c{i}" for i in range(len(node.fields))] + [f.name for f in HIDDEN]
     shown = ", ".join(f"{name} AS c{i}" for i, name in enumerate(columns))
     return DataFrameScan((*node.fields, *HIDDEN), f"SELECT {shown} FROM {node.view}", node.name)
+
+
+@dataclass(frozen=True)
+class WatermarkText:
+    """A watermark in milliseconds as a value of the row time's type; NULL before the first one."""
+
+    type: DataType
+
+    def text(self, millis: str) -> str:
+        moment = f"timestampadd(MICROSECOND, {millis} * 1000L, TIMESTAMP_NTZ '1970-01-01 00:00:00')"
+        if isinstance(self.type, LocalZonedTimestampType):
+            moment = f"timestamp_millis({millis})"
+        return f"if({millis} = CAST('{MIN_WATERMARK}' AS BIGINT), NULL, {moment})"
 
 
 def ddl(row_type: RowType) -> str:

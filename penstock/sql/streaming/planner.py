@@ -39,7 +39,7 @@ from penstock.sql.algebra import (
 )
 from penstock.sql.connectors import find_connector
 from penstock.sql.required_columns import required_columns
-from penstock.sql.rex import Call, InputRef, Rex, walk
+from penstock.sql.rex import Call, InputRef, Rex, UdfCall, transform, walk
 from penstock.sql.streaming.physical import (
     HIDDEN,
     DeltaNode,
@@ -48,6 +48,7 @@ from penstock.sql.streaming.physical import (
     Stream,
     ValuesNode,
     WatermarkNode,
+    WatermarkText,
     hidden_refs,
     view_of,
 )
@@ -284,7 +285,20 @@ def linear_project(stream: Stream, plan: Project) -> Stream:
         frozenset(places[c] for c in key) for key in stream.keys if all(c in places for c in key)
     )
     window = stream.window.through(places) if stream.window is not None else None
-    return stream.project(plan.fields, plan.exprs, keys=keys, window=window)
+    exprs = [with_watermark(e, stream) for e in plan.exprs]
+    return stream.project(plan.fields, exprs, keys=keys, window=window)
+
+
+def with_watermark(rex: Rex, stream: Stream) -> Rex:
+    """CURRENT_WATERMARK(rowtime) reads the hidden column, which is the watermark before the row."""
+    hidden = InputRef(HIDDEN[1].type, stream.width + 1)
+
+    def change(part: Rex) -> Rex | None:
+        if isinstance(part, Call) and part.name == "CURRENT_WATERMARK":
+            return UdfCall(part.type, part.name, WatermarkText(part.type), (hidden,))
+        return None
+
+    return transform(rex, change)
 
 
 def _read_type(plan: Scan, connector: Any, index: int) -> Any:

@@ -80,7 +80,10 @@ def plan_filter(planner: Planner, plan: Filter) -> Stream:
 def _filtered(stream: Stream, conditions: Sequence[Rex]) -> Stream:
     if not conditions:
         return stream
-    return stream.over(Filter(stream.plan.fields, stream.plan, _and(conditions)))
+    from penstock.sql.streaming.planner import with_watermark
+
+    condition = with_watermark(_and(conditions), stream)
+    return stream.over(Filter(stream.plan.fields, stream.plan, condition))
 
 
 def _and(conditions: Sequence[Rex]) -> Rex:

@@ -1,0 +1,111 @@
+"""What a streaming query becomes, and what is refused, without running anything."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.common.errors import NotSupportedError, ValidationError
+from penstock.table import EnvironmentSettings, TableEnvironment
+
+CSV = "WITH ('connector' = 'filesystem', 'path' = '/nowhere', 'format' = 'csv')"
+
+
+@pytest.fixture
+def env() -> TableEnvironment:
+    env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    env.execute_sql(
+        "CREATE TABLE bids (item STRING, price INT, ts TIMESTAMP(3), "
+        f"WATERMARK FOR ts AS ts - INTERVAL '5' SECOND) {CSV}"
+    )
+    env.execute_sql(
+        "CREATE TABLE asks (item STRING, price INT, ts TIMESTAMP(3), "
+        f"WATERMARK FOR ts AS ts - INTERVAL '5' SECOND) {CSV}"
+    )
+    return env
+
+
+@pytest.mark.parametrize(
+    ("query", "node"),
+    [
+        ("SELECT item, COUNT(*) FROM bids GROUP BY item", "Aggregate(groupBy=[item]"),
+        ("SELECT DISTINCT item FROM bids", "Aggregate(groupBy=[item]"),
+        ("SELECT * FROM bids b JOIN asks a ON a.item = b.item", "Join(joinType=[inner])"),
+        (
+            "SELECT * FROM bids b JOIN asks a ON a.item = b.item "
+            "AND b.ts BETWEEN a.ts - INTERVAL '1' MINUTE AND a.ts",
+            "IntervalJoin(joinType=[inner])",
+        ),
+        ("SELECT item FROM bids INTERSECT SELECT item FROM asks", "Intersect(all=[False])"),
+        ("SELECT * FROM bids WHERE item IN (SELECT item FROM asks)", "Join(joinType=[semi])"),
+        (
+            "SELECT * FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY item ORDER BY price) AS rn FROM bids) "
+            "WHERE rn <= 2",
+            "Rank(rankRange=[1, 2])",
+        ),
+        (
+            "SELECT item FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY item ORDER BY ts DESC) AS rn FROM bids) "
+            "WHERE rn = 1",
+            "Deduplicate(keep=[LastRow])",
+        ),
+        (
+            "SELECT window_start, COUNT(*) FROM TABLE(TUMBLE(TABLE bids, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) "
+            "GROUP BY window_start, window_end",
+            "WindowAggregate(groupBy=[window_start, window_end]",
+        ),
+    ],
+)
+def test_a_query_becomes_the_operator_made_for_it(env: TableEnvironment, query: str, node: str) -> None:
+    assert node in env.explain_sql(query)
+
+
+def test_a_filter_needs_no_operator(env: TableEnvironment) -> None:
+    text = env.explain_sql("SELECT UPPER(item) FROM bids WHERE price > 3")
+    assert "Join" not in text.split("Optimized")[1]
+    assert "changelogMode=[I]" in text
+
+
+def test_an_aggregate_over_a_window_is_append_only_and_another_one_is_not(env: TableEnvironment) -> None:
+    window = "SELECT COUNT(*) FROM TABLE(TUMBLE(TABLE bids, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) GROUP BY "
+    assert "Result(changelogMode=[I]," in env.explain_sql(window + "window_start, window_end")
+    assert "Result(changelogMode=[I,UB,UA,D]," in env.explain_sql(window + "window_end")
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("SELECT * FROM bids ORDER BY price", "non-time-attribute"),
+        (
+            "SELECT * FROM (SELECT *, RANK() OVER (PARTITION BY item ORDER BY price) AS r FROM bids) WHERE r < 3",
+            "RANK",
+        ),
+        (
+            "SELECT SUM(price) OVER (PARTITION BY item ORDER BY ts ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING) "
+            "FROM bids",
+            "FOLLOWING",
+        ),
+        (
+            "SELECT b.price FROM bids b JOIN asks FOR SYSTEM_TIME AS OF b.ts AS a ON a.item = b.item",
+            "versioned table",
+        ),
+    ],
+)
+def test_what_streaming_cannot_do_is_refused_when_planned(
+    env: TableEnvironment, query: str, message: str
+) -> None:
+    with pytest.raises(ValidationError, match=message):
+        env.execute_sql(query)
+
+
+def test_an_append_only_sink_refuses_updates_and_names_their_origin(env: TableEnvironment) -> None:
+    env.execute_sql(f"CREATE TABLE totals (item STRING, n BIGINT) {CSV}")
+    with pytest.raises(
+        ValidationError, match=r"doesn't support consuming update.*Aggregate\(groupBy=\[item\]"
+    ):
+        env.execute_sql("INSERT INTO totals SELECT item, COUNT(*) FROM bids GROUP BY item")
+
+
+def test_what_is_missing_is_said(env: TableEnvironment) -> None:
+    with pytest.raises(NotSupportedError, match=r"LATERAL|correlated|outer"):
+        env.execute_sql(
+            "SELECT * FROM bids b, LATERAL (SELECT price FROM asks a WHERE a.item = b.item ORDER BY price LIMIT 1)"
+        )
