@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from penstock.state.backend import KeyedStateBackend, OperatorStateBackend
 
 
+_NO_EPOCH = EpochId(0)
+
+
 class Output(ABC):
     """Where an operator's results go: the next operators of the stage and its exchanges."""
 
@@ -58,7 +61,7 @@ class Output(ABC):
 class EpochClock:
     """Time as an operator sees it: one processing time per epoch, chosen by the driver."""
 
-    epoch: EpochId = EpochId(0)
+    epoch: EpochId = _NO_EPOCH
     processing_time_ms: int = 0
     end_of_input: bool = False
     attempt: str = ""

@@ -213,7 +213,9 @@ class StreamTableEnvironment(TableEnvironment):
         schema = fields_or_schema[0] if fields_or_schema else None
         if len(fields_or_schema) > 1 or not (schema is None or isinstance(schema, Schema)):
             raise NotSupportedError(
-                "from_data_stream with expressions", "the Table API is not part of this build", do="pass a Schema"
+                "from_data_stream with expressions",
+                "the Table API is not part of this build",
+                do="pass a Schema",
             )
         return table_from_stream(self._session, data_stream, schema)
 

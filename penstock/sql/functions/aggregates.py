@@ -122,7 +122,11 @@ _SAFE_DIGITS = 28
 
 def _sum(args: Sequence[Arg], result: DataType, call: Calls) -> str:
     source = args[0].type
-    if isinstance(source, DecimalType) and isinstance(result, DecimalType) and source.precision > _SAFE_DIGITS:
+    if (
+        isinstance(source, DecimalType)
+        and isinstance(result, DecimalType)
+        and source.precision > _SAFE_DIGITS
+    ):
         # Flink adds one by one: past 38 digits the sum is NULL, and the next value starts a new one.
         target = f"DECIMAL({result.precision}, {result.scale})"
         values = call("collect_list", f"CAST({args[0].sql} AS {target})")
