@@ -114,11 +114,11 @@ class DeltaOperator(ABC):
     def process(self, input_index: int, batch: Batch) -> None:
         """Takes changes in."""
 
-    def advance(self, watermark: int) -> None:  # noqa: B027
+    def advance(self, watermark: int) -> None:
         """The watermark moved to `watermark`."""
 
-    def end_epoch(self) -> None:  # noqa: B027
+    def end_epoch(self) -> None:
         """All changes of the epoch are in."""
 
-    def close(self) -> None:  # noqa: B027
+    def close(self) -> None:
         """The job is over."""

@@ -180,11 +180,11 @@ class DistributedCache:
 class Function(ABC):  # noqa: B024 - abstract by meaning: it is subclassed, its hooks are optional
     """Base of all user functions."""
 
-    def open(self, runtime_context: RuntimeContext) -> None:  # noqa: B027 - optional hook
+    def open(self, runtime_context: RuntimeContext) -> None:
         """Called before the first element, once per worker process and subtask.
 
         The place to get state objects and to acquire resources (a connection, a model).
         """
 
-    def close(self) -> None:  # noqa: B027 - optional hook
+    def close(self) -> None:
         """Called when the job ends; may never come if the process is killed."""

@@ -77,5 +77,5 @@ class CheckpointListener(ABC):
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         """The checkpoint has been committed. May be left out for single checkpoints; never comes early."""
 
-    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:  # noqa: B027 - optional hook
+    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
         """The checkpoint was given up."""

@@ -21,7 +21,7 @@ class InternalWindowFunction(ABC):
     @abstractmethod
     def process(self, key: Any, context: WindowContext, elements: Iterable[Any]) -> Iterable[Any] | None: ...
 
-    def clear(self, context: WindowContext) -> None:  # noqa: B027 - only some functions have state
+    def clear(self, context: WindowContext) -> None:
         """The window is dropped."""
 
     @property

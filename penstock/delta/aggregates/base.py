@@ -79,10 +79,10 @@ class Aggregate(ABC):
     skips_nulls: ClassVar[bool] = True
     """Whether rows whose (first) argument is NULL do not reach the function. The caller filters them."""
 
-    def open(self, function_context: Any) -> None:  # noqa: B027
+    def open(self, function_context: Any) -> None:
         """Once per task, before anything else; functions of users want to know."""
 
-    def close(self) -> None:  # noqa: B027
+    def close(self) -> None:
         """Once per task, at the end of the job."""
 
     @abstractmethod
