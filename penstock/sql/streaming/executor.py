@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from penstock.common.types import Row
+from penstock.connectors.sink import Committer
 from penstock.sql.algebra import Plan, Sink
 from penstock.sql.batch import BatchExecutor
 from penstock.sql.result import StatementResult
@@ -55,8 +56,13 @@ class StreamingExecutor:
         for sink in sinks:
             planner, stream, target = plan_sink(self._config, sink)
             name = f"insert-into_{sink.identifier.as_summary_string()}"
-            jobs.append(start_job(planner, stream, target, None, self._batch, self._config, name))
-        return insert_result(sinks, jobs)
+            committer = target if isinstance(target, Committer) else None
+            jobs.append(start_job(planner, stream, target, committer, self._batch, self._config, name))
+        result = insert_result(sinks, jobs)
+        if self._config.get("table.dml-sync", "false").lower() == "true":
+            wait: Any = result.details["wait"]
+            wait()
+        return result
 
     def text(self, plan: Plan) -> str:
         return self.explain(plan)

@@ -12,7 +12,10 @@ from penstock.common.errors import JobExecutionError, PenstockError, ValidationE
 from penstock.common.types import Row, RowKind
 from penstock.connectors.sink import Committer
 from penstock.sql.algebra import Sink
-from penstock.sql.connectors import KIND_COLUMN, SqlConnector, find_connector
+from penstock.sql.connectors import SqlConnector, find_connector
+from penstock.sql.connectors.filesystem.connector import FileSystemConnector
+from penstock.sql.connectors.print import PrintConnector
+from penstock.sql.streaming.file_sink import FileEpochSink, PrintEpochSink, named
 from penstock.sql.streaming.physical import Stream
 from penstock.sql.streaming.planner import Planner
 from penstock.sql.values import row_reader
@@ -97,7 +100,7 @@ def raise_failure(job: RunningJob, timeout_ms: int | None = None) -> None:
 
 
 class ConnectorSink:
-    """Hands every epoch's changes to a connector."""
+    """Hands every epoch's changes to a connector that knows only whole writes."""
 
     def __init__(self, connector: SqlConnector, sink: Sink, changelog: bool) -> None:
         self._connector = connector
@@ -106,18 +109,21 @@ class ConnectorSink:
 
     def take(self, spark: SparkSession, frame: DataFrame) -> tuple[Any, ...]:
         sink = self._sink
-        names = [f.name for f in sink.input.fields]
-        width = len(names)
-        shown = [f"c{i} AS `{n}`" for i, n in enumerate(names)]
-        if self._changelog:
-            shown.append(f"c{width} AS {KIND_COLUMN}")
-        self._connector.write_batch(
-            spark, sink.table, frame.selectExpr(*shown), False, dict(sink.static_partition)
-        )
+        rows = named(frame, sink, self._changelog)
+        self._connector.write_batch(spark, sink.table, rows, False, dict(sink.static_partition))
         return ()
 
 
-def plan_sink(config: Mapping[str, str], sink: Sink) -> tuple[Planner, Stream, ConnectorSink]:
+def epoch_sink(connector: SqlConnector, sink: Sink, changelog: bool) -> Any:
+    """How an epoch's output is written and, if it has `commit`, published."""
+    if isinstance(connector, FileSystemConnector):
+        return FileEpochSink(connector, sink, changelog)
+    if isinstance(connector, PrintConnector):
+        return PrintEpochSink(connector, sink)
+    return ConnectorSink(connector, sink, changelog)
+
+
+def plan_sink(config: Mapping[str, str], sink: Sink) -> tuple[Planner, Stream, Any]:
     """The query of an INSERT and its sink; refuses updates that the sink cannot take."""
     from penstock.sql.streaming.optimizing import optimize_streaming
 
@@ -133,4 +139,4 @@ def plan_sink(config: Mapping[str, str], sink: Sink) -> tuple[Planner, Stream, C
             f"node {stream.updated_by}",
             do="write to a sink with a changelog format such as debezium-json, or make the query append-only",
         )
-    return planner, stream, ConnectorSink(connector, sink, changelog)
+    return planner, stream, epoch_sink(connector, sink, changelog)

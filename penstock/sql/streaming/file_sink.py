@@ -1,0 +1,88 @@
+"""INSERT into files and onto the console: an epoch's output becomes visible when the epoch is committed.
+
+Tasks write files into a hidden folder of the table; the files are the epoch's committables, and committing moves
+them to their places. A file that is not in the hidden folder any more was moved by an earlier try, so committing
+twice is harmless.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from penstock.connectors.sink import Committer
+from penstock.sql.algebra import Sink
+from penstock.sql.connectors import KIND_COLUMN
+from penstock.sql.connectors.filesystem import columnar
+from penstock.sql.connectors.filesystem.connector import FileSystemConnector
+from penstock.sql.connectors.filesystem.writer import STAGED_SCHEMA, StagedFile, commit
+from penstock.sql.connectors.print import PrintConnector
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def named(frame: DataFrame, sink: Sink, changelog: bool) -> DataFrame:
+    """The sink's columns by name, then the kind for a sink that takes changes."""
+    shown = [f"c{i} AS `{f.name}`" for i, f in enumerate(sink.input.fields)]
+    if changelog:
+        shown.append(f"c{len(sink.input.fields)} AS {KIND_COLUMN}")
+    return frame.selectExpr(*shown)
+
+
+class FileEpochSink(Committer):
+    """Stages files, and moves them on commit."""
+
+    def __init__(self, connector: FileSystemConnector, sink: Sink, changelog: bool) -> None:
+        self._connector = connector
+        self._sink = sink
+        self._changelog = changelog
+        self._staging = f"{connector.store.root}/.staging_{uuid.uuid4().hex}"
+
+    def take(self, spark: SparkSession, frame: DataFrame) -> tuple[Any, ...]:
+        connector, table = self._connector, self._sink.table
+        rows = named(frame, self._sink, self._changelog)
+        if columnar.reads(connector.format.name):
+            folder = f"{self._staging}/{uuid.uuid4().hex}"
+            return tuple(columnar.stage(connector, table, rows, folder))
+        writer = connector.sink(table, self._staging, kind_column=self._changelog)
+        reported = rows.mapInArrow(writer.write, STAGED_SCHEMA).collect()
+        return tuple(StagedFile(row.staged, row.folder, row.name) for row in reported)
+
+    def commit(self, committables: Sequence[Any]) -> None:
+        from pyarrow import fs
+
+        store, table = self._connector.store, self._sink.table
+        waiting = [
+            file for file in committables if store.system.get_file_info(file.staged).type == fs.FileType.File
+        ]
+        commit(
+            store,
+            waiting,
+            overwrite=False,
+            partitioned=bool(table.partition_keys),
+            success_file=self._connector._success_file(table),
+        )
+
+    def close(self) -> None:
+        self._connector.store.delete_folder(self._staging)
+
+
+class PrintEpochSink(Committer):
+    """Prints an epoch's changes when it is committed."""
+
+    def __init__(self, connector: PrintConnector, sink: Sink) -> None:
+        self._connector = connector
+        self._sink = sink
+
+    def take(self, spark: SparkSession, frame: DataFrame) -> tuple[Any, ...]:
+        line = self._connector.printer(self._sink.table.physical_schema)
+        rows = named(frame, self._sink, True).collect()
+        return tuple(line(row[-1], row[:-1]) for row in rows)
+
+    def commit(self, committables: Sequence[Any]) -> None:
+        out = self._connector.stream()
+        for line in committables:
+            out.write(line + "\n")
+        out.flush()
