@@ -1,0 +1,86 @@
+"""A job that is stopped with a savepoint goes on from it, also at another parallelism."""
+
+from __future__ import annotations
+
+import pathlib
+from collections import defaultdict
+from itertools import islice
+from typing import Any
+
+import pytest
+
+from penstock.common import JobStatus, Types, WatermarkStrategy
+from penstock.common.errors import JobCancelledError, ValidationError
+from penstock.connectors.collect import CollectSink
+from penstock.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from penstock.datastream.connectors.datagen import DataGeneratorSource
+from penstock.datastream.state import ValueStateDescriptor
+from penstock.graph.transformations import SinkTransformation
+from tests.runtime.in_process import start
+
+COUNTED = Types.TUPLE([Types.LONG(), Types.LONG(), Types.LONG()])
+
+
+class Count(KeyedProcessFunction):
+    def open(self, runtime_context: Any) -> None:
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+
+    def process_element(self, value: int, ctx: Any) -> Any:
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
+        yield value % 5, value, count
+
+
+def endless_counts(parallelism: int, settings: dict[str, str] | None = None) -> tuple[Any, CollectSink]:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    source = DataGeneratorSource(lambda i: i, None, None, Types.LONG())
+    stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "n", Types.LONG()).set_parallelism(1)
+    counts = stream.key_by(lambda v: v % 5, key_type=Types.LONG()).process(Count(), COUNTED)
+    counts = counts.set_parallelism(parallelism).uid("counts")
+    sink = CollectSink(COUNTED)
+    end = SinkTransformation("collect", (counts._transformation,), parallelism=1, sink=sink)
+    return start([end], {"execution.epoch.max-records": "50", **(settings or {})}), sink
+
+
+def test_a_job_stopped_with_a_savepoint_goes_on_from_it_at_another_parallelism(
+    tmp_path: pathlib.Path,
+) -> None:
+    first_job, first_sink = endless_counts(1)
+    rows = first_sink.iterator(first_job)
+    seen = list(islice(rows, 120))
+    path = first_job.stop_with_savepoint(directory=str(tmp_path))
+    seen += list(rows)  # what was committed before the savepoint
+    assert first_job.status() is JobStatus.FINISHED
+
+    second_job, second_sink = endless_counts(3, {"execution.state-recovery.path": path})
+    more = list(islice(second_sink.iterator(second_job), 200))
+    second_job.cancel()
+
+    counts = defaultdict(list)
+    for key, _, count in seen + more:
+        counts[key].append(count)
+    for key in counts:
+        assert sorted(counts[key]) == list(range(1, len(counts[key]) + 1)), key
+    assert len({number for _, number, _ in seen + more}) == len(seen) + len(more)
+
+
+def test_a_savepoint_does_not_disturb_the_job_that_goes_on(tmp_path: pathlib.Path) -> None:
+    job, sink = endless_counts(2)
+    rows = sink.iterator(job)
+    before = list(islice(rows, 60))
+    path = job.trigger_savepoint(str(tmp_path))
+    after = list(islice(rows, 200))
+    job.cancel()
+    assert pathlib.Path(path).exists()
+    numbers = [number for _, number, _ in before + after]
+    assert len(set(numbers)) == len(numbers)
+    with pytest.raises(JobCancelledError):
+        job.wait(10)
+
+
+def test_a_savepoint_needs_a_directory() -> None:
+    job, sink = endless_counts(1)
+    next(iter(sink.iterator(job)))
+    with pytest.raises(ValidationError, match="no directory for the savepoint"):
+        job.trigger_savepoint()
+    job.cancel()
