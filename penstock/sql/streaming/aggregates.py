@@ -11,7 +11,7 @@ from penstock.common.errors import NotSupportedError
 from penstock.delta.aggregates import AggSpec
 from penstock.delta.group_aggregate import GroupAggregate
 from penstock.sql.algebra import Aggregate, Field, Plan, SetOp, WindowTvf
-from penstock.sql.rex import AggCall, Const, InputRef, Rex
+from penstock.sql.rex import AggCall, Call, Const, InputRef, Rex
 from penstock.sql.streaming.physical import Stream
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def plan_aggregate(planner: Planner, plan: Aggregate) -> Stream:
         plan.describe(),
         operator,
         [columns.of(stream)],
-        plan.fields,
+        [replace(f, time="") for f in plan.fields],
         retracts=bool(plan.calls) or stream.retracts,
         keys=frozenset({frozenset(range(len(plan.keys)))}),
         updated_by=plan.describe(),
@@ -85,6 +85,8 @@ def agg_spec(call: AggCall, columns: InputColumns) -> AggSpec:
         args = args[:1]
     if call.name in ("JSON_OBJECTAGG", "JSON_ARRAYAGG"):
         options["null_on_null"] = _option_of(args, 3 if call.name == "JSON_OBJECTAGG" else 2)
+    if call.name == "ARRAY_AGG" and len(args) == 2:
+        call, args = _without_nulls(call), args[:1]
     condition = None if call.filter is None else columns.place(call.filter)
     return AggSpec(
         call.name,
@@ -94,6 +96,14 @@ def agg_spec(call: AggCall, columns: InputColumns) -> AggSpec:
         filter=condition,
         **options,
     )
+
+
+def _without_nulls(call: AggCall) -> AggCall:
+    """ARRAY_AGG(x IGNORE NULLS) as ARRAY_AGG(x) FILTER (WHERE x IS NOT NULL)."""
+    present: Rex = Call(DataTypes.BOOLEAN(False), "IS NOT NULL", (call.args[0],))
+    if call.filter is not None:
+        present = Call(DataTypes.BOOLEAN(), "AND", (call.filter, present))
+    return replace(call, args=call.args[:1], filter=present)
 
 
 def _option_of(args: list[Rex], position: int) -> bool | None:

@@ -137,7 +137,8 @@ def _regular(
         right_state_ttl_ms=planner.state_ttl_ms,
     )
     retracts = left.retracts or right.retracts or plan.kind not in ("inner", "semi")
-    joined = finish(planner, plan, operator, sides, left, right, retracts)
+    untimed = replace(plan, fields=tuple(replace(f, time="") for f in plan.fields))
+    joined = finish(planner, untimed, operator, sides, left, right, retracts)
     if inner and parts.rest:
         joined = joined.over(Filter(joined.plan.fields, joined.plan, _all_of(parts.rest)))
     return joined

@@ -286,7 +286,15 @@ def linear_project(stream: Stream, plan: Project) -> Stream:
     )
     window = stream.window.through(places) if stream.window is not None else None
     exprs = [with_watermark(e, stream) for e in plan.exprs]
-    return stream.project(plan.fields, exprs, keys=keys, window=window)
+    fields = [_timed(f, e, stream) for f, e in zip(plan.fields, plan.exprs, strict=True)]
+    return stream.project(fields, exprs, keys=keys, window=window)
+
+
+def _timed(field_: Field, rex: Rex, stream: Stream) -> Field:
+    """The row time is no attribute any more once an operator below has given up its order."""
+    if field_.time and isinstance(rex, InputRef) and not stream.fields[rex.index].time:
+        return replace(field_, time="")
+    return field_
 
 
 def with_watermark(rex: Rex, stream: Stream) -> Rex:

@@ -28,6 +28,12 @@ def plan_temporal_join(planner: Planner, plan: TemporalJoin) -> Stream:
         )
     if left.retracts:
         raise ValidationError("the left side of a temporal join must be append-only", do="use a regular join")
+    if left.fields[plan.time].time != "rowtime":
+        raise ValidationError(
+            f"FOR SYSTEM_TIME AS OF needs a time attribute, but '{left.fields[plan.time].name}' is an ordinary "
+            "timestamp here",
+            do="put the temporal join below the join or aggregate",
+        )
     parts = take_apart(plan.condition, left.width)
     time = _version_time(right, parts)
     sides = arrange(left, right, parts, in_python=True)

@@ -57,7 +57,13 @@ def plan_window_tvf(planner: Planner, plan: WindowTvf) -> Stream:
     from penstock.sql.streaming.planner import _hidden_last
 
     stream = planner.plan(plan.input)
-    time = plan.input.fields[plan.time_column]
+    time = stream.fields[plan.time_column]
+    if not time.time:
+        raise ValidationError(
+            f"{plan.kind} requires a time attribute, but '{time.name}' is an ordinary timestamp here: "
+            "an operator below does not keep rows in order of time",
+            do="put the window below the join or aggregate",
+        )
     zone = planner.zone if isinstance(time.type, LocalZonedTimestampType) else None
     if time.time == "proctime":
         raise NotSupportedError("windows over processing time", "only event time is there yet")

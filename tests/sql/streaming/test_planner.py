@@ -66,8 +66,8 @@ def test_a_filter_needs_no_operator(env: TableEnvironment) -> None:
 
 def test_an_aggregate_over_a_window_is_append_only_and_another_one_is_not(env: TableEnvironment) -> None:
     window = "SELECT COUNT(*) FROM TABLE(TUMBLE(TABLE bids, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) GROUP BY "
-    assert "Result(changelogMode=[I]," in env.explain_sql(window + "window_start, window_end")
-    assert "Result(changelogMode=[I,UB,UA,D]," in env.explain_sql(window + "window_end")
+    assert "Result(changelogMode=[I])" in env.explain_sql(window + "window_start, window_end")
+    assert "Result(changelogMode=[I,UB,UA,D])" in env.explain_sql(window + "window_end")
 
 
 @pytest.mark.parametrize(
