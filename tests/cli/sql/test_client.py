@@ -266,6 +266,15 @@ def test_quit_ends_a_script_and_help_is_the_clients_own() -> None:
 # -- Ctrl-C --------------------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def heard_interrupts() -> Iterator[None]:
+    """Python's own SIGINT handler: a process started in the background inherits that it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heard_interrupts")
 def test_ctrl_c_ends_the_statement_and_the_session_goes_on() -> None:
     running, left = threading.Event(), threading.Event()
 
