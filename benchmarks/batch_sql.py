@@ -64,7 +64,7 @@ def run_program(engine: str, command: list[str], environment: dict[str, str] | N
     if done.returncode or not lines:
         raise SystemExit(f"{engine} failed:\n{done.stdout[-1000:]}\n{done.stderr[-3000:]}")
     result: Result = json.loads(lines[-1])
-    return result
+    return {**result, "load": os.getloadavg()[0]}
 
 
 def parquet_jars() -> list[str]:
@@ -118,8 +118,7 @@ def report(gigabytes: float, results: dict[str, Result]) -> None:
     queries = list(results[engines[0]]["queries"])
     seconds = {e: [results[e]["queries"][q]["seconds"] for q in queries] for e in engines}
     means = {engine: geometric_mean(times) for engine, times in seconds.items()}
-    load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
-    print(f"\nbatch SQL, {gigabytes:g} GB  ({os.cpu_count()} cores, {platform.machine()}, load {load})")
+    print(f"\nbatch SQL, {gigabytes:g} GB  ({os.cpu_count()} cores, {platform.machine()})")
     print(
         f"{'seconds':16s}{'rows':>6s}" + "".join(f"{e:>10s}" for e in engines) + ratio_titles(engines, others)
     )
@@ -128,6 +127,8 @@ def report(gigabytes: float, results: dict[str, Result]) -> None:
         print_line(query, str(rows), {e: seconds[e][index] for e in engines}, others)
     print_line("geometric mean", "", means, others)
     print_line("(25-row query)", "1", {e: results[e]["fixed"] for e in engines}, others)
+    load = {engine: round(results[engine]["load"], 1) for engine in engines}
+    print(f"{'load then':22s}" + "".join(f"{value:10.1f}" for value in load.values()))
     summary = {"title": "batch SQL", "gigabytes": gigabytes, "load": load, "geometric_mean_seconds": means}
     per_query = {q: {e: round(seconds[e][i], 3) for e in engines} for i, q in enumerate(queries)}
     ratios = {f"{e}/penstock": round(means[e] / means["penstock"], 2) for e in others if "penstock" in means}

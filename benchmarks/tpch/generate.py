@@ -1,6 +1,6 @@
 """Writes the tables as Parquet: uniform random values in TPC-H's ranges, the same bytes for the same scale.
 
-`gigabytes` counts as TPC-H's scale factor does: 1.0 is 6 million line items, about 1 GB as text, 0.3 GB as Parquet.
+`gigabytes` counts as TPC-H's scale factor does: 1.0 is 6 million line items, about 1 GB as text, 0.2 GB as Parquet.
 Orders and their line items are made in as many parts as there are files, each with a seed of its own.
 """
 
