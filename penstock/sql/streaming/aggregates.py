@@ -127,15 +127,71 @@ def _grouping_sets(planner: Planner, plan: Aggregate, stream: Stream) -> Stream:
         union = union.over(SetOp(union.plan.fields, union.plan, other.plan, "UNION", True))
     key_count = len(plan.keys) + 1 + sum(1 for c in plan.calls if c.name in GROUPING_CALLS)
     specs = [_shifted(s, key_count) for s in specs_input]
+    calls = [Field(f"a{i}", c.type) for i, c in enumerate(real)]
+    windows = _window_keys(plan, stream)
+    if windows:
+        return _windowed_sets(planner, plan, stream, union, windows, key_count, specs, calls)
     operator = GroupAggregate(
         range(key_count), specs, input_retracts=stream.retracts, state_ttl_ms=planner.state_ttl_ms
     )
-    fields = [*union.fields[:key_count], *(Field(f"a{i}", c.type) for i, c in enumerate(real))]
+    fields = [*union.fields[:key_count], *calls]
     result = planner.delta(
         plan.describe(), operator, [union], fields,
         retracts=bool(real) or stream.retracts, updated_by=plan.describe(),
     )  # fmt: skip
-    return result.project(plan.fields, _shown(plan, key_count, real))
+    return result.project(plan.fields, _shown(plan, list(range(len(fields))), key_count))
+
+
+def _window_keys(plan: Aggregate, stream: Stream) -> dict[int, str]:
+    """Positions of the keys that are window columns, if both bounds are in every grouping set."""
+    assert plan.grouping_sets is not None
+    if stream.window is None:
+        return {}
+    names = {stream.window.start: "window_start", stream.window.end: "window_end"}
+    if stream.window.time is not None:
+        names[stream.window.time] = "window_time"
+    found = {
+        i: names[k.index] for i, k in enumerate(plan.keys) if isinstance(k, InputRef) and k.index in names
+    }
+    bounds = {i for i, name in found.items() if name != "window_time"}
+    complete = len(bounds) == 2 and all(bounds <= set(chosen) for chosen in plan.grouping_sets)
+    return found if complete else {}
+
+
+def _windowed_sets(
+    planner: Planner,
+    plan: Aggregate,
+    stream: Stream,
+    union: Stream,
+    windows: dict[int, str],
+    key_count: int,
+    specs: list[AggSpec],
+    calls: list[Field],
+) -> Stream:
+    """The same with the window bounds among the keys: one answer per window and group."""
+    from penstock.delta.time.window_aggregate import AttachedWindow, AttachedWindowAggregate
+
+    properties = ("window_start", "window_end", "window_time")
+    place = {name: i for i, name in windows.items()}
+    others = [i for i in range(key_count) if i not in windows]
+    operator = AttachedWindowAggregate(
+        others,
+        AttachedWindow(place["window_start"], place["window_end"]),
+        specs,
+        properties=properties,
+        zone=stream.window.zone,
+        input_retracts=stream.retracts,
+    )
+    stamps = [stream.fields[stream.window.start], stream.fields[stream.window.end]]
+    moment = stamps[1] if stream.window.time is None else stream.fields[stream.window.time]
+    fields = [*(union.fields[i] for i in others), *calls, *stamps, moment]
+    result = planner.delta(f"Window{plan.describe()}", operator, [union], fields)
+    behind = len(others) + len(calls)
+    made = [
+        behind + properties.index(windows[i]) if i in windows else others.index(i) for i in range(key_count)
+    ]
+    made += range(len(others), behind)
+    return result.project(plan.fields, _shown(plan, made, key_count))
 
 
 def _branch(
@@ -164,14 +220,17 @@ def _shifted(spec: AggSpec, by: int) -> AggSpec:
     return replace(spec, args=args, filter=None if spec.filter is None else spec.filter + by)
 
 
-def _shown(plan: Aggregate, key_count: int, real: list[AggCall]) -> list[Rex]:
-    shown: list[Rex] = [InputRef(f.type, i) for i, f in enumerate(plan.fields[: len(plan.keys)])]
+def _shown(plan: Aggregate, places: list[int], key_count: int) -> list[Rex]:
+    """The plan's columns; `places` says where the operator has keys, set number, grouping calls, other calls."""
+    shown: list[Rex] = [
+        InputRef(f.type, places[i], f.time) for i, f in enumerate(plan.fields[: len(plan.keys)])
+    ]
     grouping, at = len(plan.keys) + 1, key_count
     for call, field in zip(plan.calls, plan.fields[len(plan.keys) :], strict=True):
         if call.name in GROUPING_CALLS:
-            shown.append(InputRef(field.type, grouping))
+            shown.append(InputRef(field.type, places[grouping]))
             grouping += 1
         else:
-            shown.append(InputRef(field.type, at))
+            shown.append(InputRef(field.type, places[at]))
             at += 1
     return shown

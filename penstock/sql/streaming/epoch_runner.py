@@ -350,6 +350,8 @@ class SqlEpochRunner:
             if report is None:
                 raise InvariantError(f"subtask {subtask} of '{node.name}' did not report")
         splits = report.splits if report else ()
+        if former.source is not None and former.source.reads and not splits:
+            raise InvariantError(f"subtask {subtask} of '{node.name}' was not read")
         if epoch.final and any(not s.finished for s in splits):
             raise InvariantError(f"'{node.name}' has more rows than its files have bytes")
         state = OperatorSubtaskState(
