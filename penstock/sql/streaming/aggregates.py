@@ -10,7 +10,7 @@ from penstock.common.datatypes import DataTypes
 from penstock.common.errors import NotSupportedError
 from penstock.delta.aggregates import AggSpec
 from penstock.delta.group_aggregate import GroupAggregate
-from penstock.sql.algebra import Aggregate, Field, Plan, SetOp, WindowTvf
+from penstock.sql.algebra import Aggregate, Field, Plan, Unnest, WindowTvf
 from penstock.sql.rex import AggCall, Call, Const, InputRef, Rex
 from penstock.sql.streaming.physical import Stream
 
@@ -119,12 +119,7 @@ def _grouping_sets(planner: Planner, plan: Aggregate, stream: Stream) -> Stream:
     real = [c for c in plan.calls if c.name not in GROUPING_CALLS]
     columns = InputColumns()
     specs_input = [agg_spec(c, columns) for c in real]
-    branches = [
-        _branch(plan, stream, number, chosen, columns) for number, chosen in enumerate(plan.grouping_sets)
-    ]
-    union = branches[0]
-    for other in branches[1:]:
-        union = union.over(SetOp(union.plan.fields, union.plan, other.plan, "UNION", True))
+    union = _once_per_set(plan, stream, columns)
     key_count = len(plan.keys) + 1 + sum(1 for c in plan.calls if c.name in GROUPING_CALLS)
     specs = [_shifted(s, key_count) for s in specs_input]
     calls = [Field(f"a{i}", c.type) for i, c in enumerate(real)]
@@ -194,17 +189,49 @@ def _windowed_sets(
     return result.project(plan.fields, _shown(plan, made, key_count))
 
 
-def _branch(
-    plan: Aggregate, stream: Stream, number: int, chosen: tuple[int, ...], columns: InputColumns
-) -> Stream:
-    keys: list[Rex] = [k if i in chosen else Const(k.type.nullable(), None) for i, k in enumerate(plan.keys)]
-    keys.append(Const(DataTypes.INT(False), number))
+def _once_per_set(plan: Aggregate, stream: Stream, columns: InputColumns) -> Stream:
+    """Keys (NULL where they are not in the set), the set's number, GROUPING values, then what the calls read."""
+    from penstock.sql.streaming.planner import hidden_last
+
+    assert plan.grouping_sets is not None
+    sets = plan.grouping_sets
+    number = DataTypes.INT(False)
+    numbers = tuple(Const(number, i) for i in range(len(sets)))
+    array = Call(DataTypes.ARRAY(number), "ARRAY", numbers)
+    added = Field("$set", number)
+    inner = Unnest((*stream.plan.fields, added), stream.plan, array, (added,))
+    spread = hidden_last(stream, inner, (*stream.fields, added), stream.width, 1)
+    which = InputRef(number, stream.width)
+    keys = [_key_in_sets(k, [s for s, chosen in enumerate(sets) if i in chosen], which, len(sets))
+            for i, k in enumerate(plan.keys)]  # fmt: skip
     for call in plan.calls:
         if call.name in GROUPING_CALLS:
-            keys.append(Const(DataTypes.BIGINT(False), _grouping_value(call, chosen)))
-    rexes = [*keys, *columns.rexes]
+            values = [_grouping_value(call, chosen) for chosen in sets]
+            keys.append(_by_set(which, values))
+    rexes = [*keys[: len(plan.keys)], which, *keys[len(plan.keys) :], *columns.rexes]
     fields = [Field(f"i{i}", r.type.nullable()) for i, r in enumerate(rexes)]
-    return stream.project(fields, rexes, keys=frozenset(), window=None)
+    return spread.project(fields, rexes, keys=frozenset(), window=None)
+
+
+def _key_in_sets(key: Rex, members: list[int], which: Rex, count: int) -> Rex:
+    if len(members) == count:
+        return key
+    null = Const(key.type.nullable(), None)
+    if not members:
+        return null
+    inside = Call(DataTypes.BOOLEAN(False), "IN", (which, *(Const(which.type, m) for m in members)))
+    return Call(key.type.nullable(), "CASE", (inside, key, null))
+
+
+def _by_set(which: Rex, values: list[int]) -> Rex:
+    """The value of the row's set."""
+    bigint = DataTypes.BIGINT(False)
+    parts: list[Rex] = []
+    for number, value in enumerate(values[:-1]):
+        test = Call(DataTypes.BOOLEAN(False), "=", (which, Const(which.type, number)))
+        parts += [test, Const(bigint, value)]
+    last = Const(bigint, values[-1])
+    return Call(bigint, "CASE", (*parts, last)) if parts else last
 
 
 def _grouping_value(call: AggCall, chosen: tuple[int, ...]) -> int:

@@ -12,7 +12,6 @@ from penstock.sql.batch import BatchExecutor
 from penstock.sql.result import StatementResult
 from penstock.sql.streaming.explaining import explain_query
 from penstock.sql.streaming.jobs import start_job
-from penstock.sql.streaming.optimizing import optimize_streaming
 from penstock.sql.streaming.planner import Planner
 from penstock.sql.streaming.sinks import CollectRows, plan_sink
 
@@ -39,7 +38,7 @@ class StreamingExecutor:
     def rows(self, plan: Plan) -> Iterator[Row]:
         """Runs the query; the changes of its result, as epochs commit them."""
         planner = Planner(self._config)
-        stream = planner.query(optimize_streaming(plan))
+        stream = planner.query(plan)
         sink = CollectRows([f.type for f in plan.fields], [f.name for f in plan.fields])
         job = start_job(planner, stream, sink, sink.committer(), self._batch, self._config, "collect")
         return sink.iterate(job)
@@ -76,4 +75,4 @@ class StreamingExecutor:
             planner, stream, _ = plan_sink(self._config, plan)
             return planner, stream
         planner = Planner(self._config)
-        return planner, planner.query(optimize_streaming(plan))
+        return planner, planner.query(plan)

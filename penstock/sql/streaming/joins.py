@@ -102,17 +102,13 @@ class Sides:
 
 def arrange(left: Stream, right: Stream, parts: Parts, in_python: bool) -> Sides:
     columns = InputColumns(left.refs()), InputColumns(right.refs())
-    left_keys = [columns[0].place(_plain(r)) for r in parts.left]
-    right_keys = [columns[1].place(_plain(r)) for r in parts.right]
+    left_keys = [columns[0].place(r) for r in parts.left]
+    right_keys = [columns[1].place(r) for r in parts.right]
     residual = None
     if parts.rest and in_python:
         prepared = [prepare(r, left.width, columns) for r in parts.rest]
         residual = resolve(_all_of(prepared), len(columns[0].rexes))
     return Sides(columns[0].of(left), columns[1].of(right), left_keys, right_keys, residual)
-
-
-def _plain(rex: Rex) -> Rex:
-    return rex
 
 
 def _all_of(items: list[Rex]) -> Rex:
@@ -191,13 +187,15 @@ def _interval_join(planner: Planner, left: Stream, right: Stream, plan: Join, bo
     return finish(planner, replace_name(plan, "IntervalJoin"), operator, sides, left, right, False)
 
 
+@dataclass(frozen=True)
+class NamedJoin(Join):
+    """A join that EXPLAIN shows under the name of its operator."""
+
+    operator: str = "Join"
+
+    def describe(self) -> str:
+        return f"{self.operator}(joinType=[{self.kind}])"
+
+
 def replace_name(plan: Join, name: str) -> Join:
-    class Named(Join):
-        def describe(self) -> str:
-            return f"{name}(joinType=[{self.kind}])"
-
-    return Named(plan.fields, plan.left, plan.right, plan.kind, plan.condition, plan.hints)
-
-
-def same_join(plan: Any, kind: Any, condition: Rex | None) -> Join:
-    return replace(plan, kind=kind, condition=condition)
+    return NamedJoin(plan.fields, plan.left, plan.right, plan.kind, plan.condition, plan.hints, name)

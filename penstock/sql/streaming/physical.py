@@ -97,8 +97,8 @@ class Stream:
         plan: Algebra over views; its last three fields are the hidden columns.
         retracts: Whether rows may be taken back.
         keys: Sets of columns that are unique in the table the changes make (upsert keys).
-        windows: (start, end) column positions of window bounds that a window table function or aggregate gave.
-        append_reason: Which operator made the stream an updating one, for messages.
+        updated_by: Which operator made the stream an updating one, for messages.
+        window: Where the window bounds are, if a window table function or aggregate gave some (`windows.py`).
     """
 
     plan: Plan

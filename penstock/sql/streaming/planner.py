@@ -217,7 +217,7 @@ class Planner:
         stream = self.plan(plan.input)
         width, added = stream.width, len(plan.fields) - len(plan.input.fields)
         inner = replace(plan, input=stream.plan, fields=(*stream.plan.fields, *plan.fields[width:]))
-        return _hidden_last(stream, inner, plan.fields, width, added)
+        return hidden_last(stream, inner, plan.fields, width, added)
 
     def _window_tvf(self, plan: WindowTvf) -> Stream:
         from penstock.sql.streaming.windows import plan_window_tvf
@@ -265,7 +265,7 @@ class Planner:
         raise NotSupportedError("MATCH_RECOGNIZE", "the pattern engine is not connected to SQL yet")
 
 
-def _hidden_last(stream: Stream, inner: Plan, fields: Sequence[Field], width: int, added: int) -> Stream:
+def hidden_last(stream: Stream, inner: Plan, fields: Sequence[Field], width: int, added: int) -> Stream:
     """A node that appends columns behind the hidden ones: puts the hidden ones last again."""
     first = [InputRef(f.type, i, f.time) for i, f in enumerate(fields[:width])]
     last = [

@@ -8,6 +8,7 @@ window ends; otherwise it is a Top-N whose rows are replaced.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -92,7 +93,7 @@ def _rank_below(plan: Plan) -> tuple[Over, list[Rex]] | None:
     return plan, columns
 
 
-def _through(columns: list[Rex]):  # type: ignore[no-untyped-def]
+def _through(columns: list[Rex]) -> Callable[[Rex], Rex | None]:
     return lambda rex: columns[rex.index] if isinstance(rex, InputRef) else None
 
 

@@ -125,13 +125,11 @@ def epoch_sink(connector: SqlConnector, sink: Sink, changelog: bool) -> Any:
 
 def plan_sink(config: Mapping[str, str], sink: Sink) -> tuple[Planner, Stream, Any]:
     """The query of an INSERT and its sink; refuses updates that the sink cannot take."""
-    from penstock.sql.streaming.optimizing import optimize_streaming
-
     path = sink.identifier.as_summary_string()
     connector = find_connector(sink.table.options, path)
     connector.validate(sink.table, "sink")
     planner = Planner(config)
-    stream = planner.query(optimize_streaming(sink.input))
+    stream = planner.query(sink.input)
     changelog = connector.changelog_mode(sink.table) == "changelog"
     if stream.retracts and not changelog:
         raise ValidationError(

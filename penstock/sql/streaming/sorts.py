@@ -11,7 +11,7 @@ from penstock.delta.limit import Limit
 from penstock.delta.sort_limit import SortLimit
 from penstock.delta.sort_time import SortTime
 from penstock.sql.algebra import Filter, Sort
-from penstock.sql.rex import Const, InputRef, SortKey
+from penstock.sql.rex import Call, Const, InputRef, Rex, SortKey
 from penstock.sql.streaming.aggregates import InputColumns
 from penstock.sql.streaming.physical import Stream
 
@@ -72,9 +72,7 @@ def sort_order(keys: tuple[SortKey, ...], columns: InputColumns) -> list[tuple[i
     return order
 
 
-def _null_rank(key: SortKey):  # type: ignore[no-untyped-def]
+def _null_rank(key: SortKey) -> Rex:
     """A column before the key that brings NULLs to the other end."""
-    from penstock.sql.rex import Call
-
     name = "IS NOT NULL" if key.nulls_first else "IS NULL"
     return Call(DataTypes.BOOLEAN(False), name, (key.rex,))

@@ -54,7 +54,7 @@ class WindowColumns:
 
 
 def plan_window_tvf(planner: Planner, plan: WindowTvf) -> Stream:
-    from penstock.sql.streaming.planner import _hidden_last
+    from penstock.sql.streaming.planner import hidden_last
 
     stream = planner.plan(plan.input)
     time = stream.fields[plan.time_column]
@@ -76,7 +76,7 @@ def plan_window_tvf(planner: Planner, plan: WindowTvf) -> Stream:
         rows = planner.delta(plan.describe(), operator, [stream], plan.fields)
         return replace(rows, window=window)
     inner = replace(plan, input=stream.plan, fields=(*stream.plan.fields, *plan.fields[width:]))
-    made = _hidden_last(stream, inner, plan.fields, width, 3)
+    made = hidden_last(stream, inner, plan.fields, width, 3)
     return replace(made, window=window)
 
 
