@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN := $(BIN)/python tests/conformance/run.py
 
-.PHONY: setup demo test lint types unit conformance conformance-datastream conformance-sql recovery bench chaos clean
+.PHONY: setup demo test lint types unit conformance conformance-datastream conformance-sql recovery bench bench-sql chaos clean
 
 setup: $(VENV)/.stamp
 
@@ -41,6 +41,7 @@ conformance-datastream: setup
 
 conformance-sql: setup
 	$(RUN) --skips docs/differences.md --mode batch $(addprefix tests/conformance/sql/,functions types ddl setops group_agg join over topn window cdc)
+	$(RUN) --skips docs/differences.md --mode streaming $(addprefix tests/conformance/sql/,setops group_agg join over topn window cdc)
 
 # Workers and drivers are killed with SIGKILL in the middle of epochs, 5 times each.
 recovery: setup
@@ -56,6 +57,10 @@ bench: setup
 	$(BIN)/python benchmarks/keyed_state.py
 	$(BIN)/python benchmarks/epoch_overhead.py
 	$(BIN)/python benchmarks/windows.py
+
+# Batch SQL beside Flink and Spark SQL; wants Maven on first use.
+bench-sql: setup
+	$(BIN)/python benchmarks/batch_sql.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

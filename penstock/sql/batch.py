@@ -7,7 +7,7 @@ session's time zone) never touch the user's session. One plan is one `spark.sql(
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from penstock.common.errors import JobExecutionError, PenstockError, ValidationError
@@ -65,24 +65,37 @@ class BatchExecutor:
 
     def rows(self, plan: Plan) -> Iterator[Row]:
         """Runs the query and gives its rows, converted to Python values."""
-        frame = self.data_frame(plan)
         read = row_reader([f.type for f in plan.fields], [f.name for f in plan.fields])
-        try:
-            table = frame.toArrow()
-        except Exception as error:
-            raise spark_error(error) from error
-        return read(table)
+        return read(self._run(plan, lambda frame: frame.toArrow()))
 
     def insert(self, sink: Sink) -> None:
         """Writes the input of a sink, all or nothing."""
         connector = find_connector(sink.table.options, sink.identifier.as_summary_string())
-        frame = self.data_frame(sink.input).toDF(*[f.name for f in sink.input.fields])
+        names = [f.name for f in sink.input.fields]
+        static = dict(sink.static_partition)
+        self._run(
+            sink.input,
+            lambda frame: connector.write_batch(
+                self.spark, sink.table, frame.toDF(*names), sink.overwrite, static
+            ),
+        )
+
+    def _run(self, plan: Plan, action: Callable[[DataFrame], Any]) -> Any:
+        """Runs a query; once more, with sums added row by row, where the order of the rows turns out to matter."""
+        from penstock.sql.functions.aggregates import SUM_OVERFLOWED, one_by_one
+
         try:
-            connector.write_batch(self.spark, sink.table, frame, sink.overwrite, dict(sink.static_partition))
+            return action(self.data_frame(plan))
         except PenstockError:
             raise
         except Exception as error:
-            raise spark_error(error) from error
+            if one_by_one.get() or SUM_OVERFLOWED not in str(error):
+                raise spark_error(error) from error
+        token = one_by_one.set(True)
+        try:
+            return self._run(plan, action)
+        finally:
+            one_by_one.reset(token)
 
     def validate(self, plan: Plan) -> None:
         """Refuses what cannot run, before any job starts."""

@@ -10,6 +10,7 @@ them needs the DISTINCT, FILTER or OVER of the call. `Calls` writes one such inn
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from penstock.common.datatypes import (
@@ -120,6 +121,11 @@ def _mean_type(args: Sequence[ArgType]) -> DataType:
 _SAFE_DIGITS = 28
 
 
+SUM_OVERFLOWED = "penstock: a sum left 38 digits"
+one_by_one: ContextVar[bool] = ContextVar("one_by_one", default=False)
+"""Whether wide decimals are added row by row. If not, their sums raise SUM_OVERFLOWED where the order matters."""
+
+
 def _sum(args: Sequence[Arg], result: DataType, call: Calls) -> str:
     source = args[0].type
     if (
@@ -127,12 +133,24 @@ def _sum(args: Sequence[Arg], result: DataType, call: Calls) -> str:
         and isinstance(result, DecimalType)
         and source.precision > _SAFE_DIGITS
     ):
-        # Flink adds one by one: past 38 digits the sum is NULL, and the next value starts a new one.
-        target = f"DECIMAL({result.precision}, {result.scale})"
-        values = call("collect_list", f"CAST({args[0].sql} AS {target})")
+        return _wide_sum(args[0].sql, result, call)
+    return cast(call("sum", args[0].sql), result)
+
+
+def _wide_sum(value: str, result: DecimalType, call: Calls) -> str:
+    """Flink adds one by one: past 38 digits the sum is NULL, and the next value starts a new one.
+
+    Where the absolute values stay below the limit, so does the sum in any order, and Spark's own is right.
+    """
+    target = f"DECIMAL({result.precision}, {result.scale})"
+    if call.distinct or one_by_one.get():
+        values = call("collect_list", f"CAST({value} AS {target})")
         step = f"(a, v) -> CASE WHEN a IS NULL THEN v ELSE CAST(a + v AS {target}) END"
         return f"aggregate({values}, CAST(NULL AS {target}), {step})"
-    return cast(call("sum", args[0].sql), result)
+    reach = call("sum", f"abs(CAST({value} AS DOUBLE))")
+    fits = f"coalesce({reach} < {0.999 * 10.0 ** (result.precision - result.scale)!r}D, TRUE)"
+    overflowed = f"CAST(raise_error('{SUM_OVERFLOWED}') AS {target})"
+    return f"if({fits}, {cast(call('sum', value), result)}, {overflowed})"
 
 
 def _avg(args: Sequence[Arg], result: DataType, call: Calls) -> str:
