@@ -21,7 +21,7 @@ def main() -> None:
     scale = 10 if arguments.quick else 1
     flink = flink_python()
     rates = {}
-    for kind, flink_rows in (("tumbling", 20_000), ("sliding", 5_000)):
+    for kind, flink_rows in (("tumbling", 20_000), ("sliding", 500)):
         measured = [
             run("penstock", script(PROGRAM, kind, arguments.rows // scale)),
             run("PyFlink, process mode", script(PROGRAM, kind, flink_rows // scale, python=flink)),
