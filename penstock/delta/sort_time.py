@@ -1,8 +1,9 @@
-"""ORDER BY row time ascending: rows wait for the watermark and go out in order.
+"""ORDER BY time ascending. By row time, rows wait for the watermark and go out in order.
 
     state, of the one key ():   time in ms -> rows of that time, in order of arrival;  a timer per time
 
 A row at or behind the watermark is late and dropped. Further sort columns order rows of the same time.
+By processing time the rows of an epoch have the same time, so only further columns are left to sort by.
 """
 
 from __future__ import annotations
@@ -60,3 +61,19 @@ class SortTime(DeltaOperator):
                 rows = sorted(rows, key=sort_key(self._order))
             for row in rows:
                 self.output.append(row, INSERT, self.context.watermark)
+
+
+class SortEpoch(DeltaOperator):
+    """ORDER BY processing time, then `order`. Input rows only come; it runs in one subtask and has no state."""
+
+    def __init__(self, order: Sequence[tuple[int, bool]] = ()) -> None:
+        self._order = tuple(order)
+
+    def process(self, input_index: int, batch: Batch) -> None:
+        marks = watermarks_of(batch)
+        changes = list(zip(batch.rows, marks, strict=True))
+        if self._order:
+            key = sort_key(self._order)
+            changes.sort(key=lambda change: key(change[0]))
+        for row, mark in changes:
+            self.output.append(row, INSERT, mark)

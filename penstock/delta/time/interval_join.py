@@ -86,7 +86,7 @@ class IntervalJoin(DeltaOperator):
         self._residual = residual
         # How long after its own time a row may still find a partner.
         self._waits_ms = (-lower_ms, upper_ms)
-        self.watermark_delay_ms = max(-lower_ms, upper_ms, 0) + any(self._padded)
+        self.watermark_delay_ms = 0 if left_time is None else max(-lower_ms, upper_ms, 0) + any(self._padded)
 
     def key_columns(self, input_index: int) -> tuple[int, ...]:
         return self._keys[input_index]

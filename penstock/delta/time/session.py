@@ -89,7 +89,7 @@ class _SessionOperator(DeltaOperator):
         groups: dict[Any, list[int]] = {}
         for index, ident in enumerate(identities(keys)):
             groups.setdefault(ident, []).append(index)
-        times, watermarks = self._times(batch), watermarks_of(batch)
+        times, watermarks = self._times(batch), self._closed_until(batch)
         for indexes in groups.values():
             self.context.keyed_state.set_current_key(keys[indexes[0]])
             sessions: list[Session] = self._sessions.value() or []
@@ -102,6 +102,16 @@ class _SessionOperator(DeltaOperator):
         if self._time_column is None:
             return [self._clock.wall(self.context.processing_time_ms)] * len(batch)
         return [self._clock.wall(time_ms) for time_ms in times_of(batch, self._time_column)]
+
+    def _closed_until(self, batch: Batch) -> Sequence[int]:
+        """Up to when sessions were closed before each row; by processing time, up to the epoch's moment."""
+        if self._time_column is None:
+            return [self.context.processing_time_ms - 1] * len(batch)
+        return watermarks_of(batch)
+
+    def _emits_behind(self, end: int) -> int:
+        """The watermark before what a session puts out."""
+        return self.context.watermark if self._time_column is None else self._clock.fires_at(end) - 1
 
     def _take(self, sessions: list[Session], row: Row, kind: int, time_ms: int, watermark: int) -> None:
         fires_at = self._clock.fires_at
@@ -196,7 +206,7 @@ class SessionAggregate(_SessionOperator):
         if content[0] != 0:
             columns = window_columns(self._properties, start, end, self._clock)
             row = key + self._functions.results(content) + columns
-            self.output.append(row, INSERT, self._clock.fires_at(end) - 1)
+            self.output.append(row, INSERT, self._emits_behind(end))
 
 
 class SessionRows(_SessionOperator):
@@ -222,4 +232,4 @@ class SessionRows(_SessionOperator):
     def _emit(self, key: Row, start: int, end: int, content: Any) -> None:
         columns = window_columns((WINDOW_START, WINDOW_END, WINDOW_TIME), start, end, self._clock)
         for row, kind in content:
-            self.output.append(row + columns, kind, self._clock.fires_at(end) - 1)
+            self.output.append(row + columns, kind, self._emits_behind(end))

@@ -102,7 +102,11 @@ class _WindowAggregateBase(DeltaOperator):
             return
         columns = window_columns(self._properties, start, end, self._clock)
         row = key + self._functions.results(piece) + columns
-        self.output.append(row, INSERT, self._clock.fires_at(end) - 1)
+        self.output.append(row, INSERT, self._emits_behind(end))
+
+    def _emits_behind(self, end: int) -> int:
+        """The watermark before the result of a window."""
+        return self._clock.fires_at(end) - 1
 
 
 class WindowAggregate(_WindowAggregateBase):
@@ -276,7 +280,8 @@ class AttachedWindowAggregate(_WindowAggregateBase):
     """Aggregates rows that carry their window, per key and window; emits when the window ends.
 
     The window may come from a table function (whose time may be TIMESTAMP_LTZ, then `zone` is needed) or from
-    an earlier window aggregate. Output and arguments as in `WindowAggregate`.
+    an earlier window aggregate. Output and arguments as in `WindowAggregate`; with `processing_time` the window
+    ends by the clock and no row is late.
     """
 
     def __init__(
@@ -289,6 +294,7 @@ class AttachedWindowAggregate(_WindowAggregateBase):
         zone: str | None = None,
         input_retracts: bool = False,
         row_count_column: int | None = None,
+        processing_time: bool = False,
     ) -> None:
         super().__init__(
             key_columns,
@@ -299,6 +305,12 @@ class AttachedWindowAggregate(_WindowAggregateBase):
             row_count_column=row_count_column,
         )
         self._window = window
+        self._processing = processing_time
+
+    def open(self, context: DeltaContext) -> None:
+        super().open(context)
+        state = context.keyed_state
+        self._timers = state.processing_timers if self._processing else state.event_timers
 
     def process(self, input_index: int, batch: Batch) -> None:
         window_of = self._window.of
@@ -308,7 +320,7 @@ class AttachedWindowAggregate(_WindowAggregateBase):
             batch.rows, batch.kinds, keys, identities(keys), watermarks_of(batch), strict=True
         ):
             window = window_of(row)
-            if self._clock.fires_at(window[1]) <= watermark:
+            if not self._processing and self._clock.fires_at(window[1]) <= watermark:
                 self.context.count(LATE_RECORDS_DROPPED)
                 continue
             name = (ident, window)
@@ -320,10 +332,21 @@ class AttachedWindowAggregate(_WindowAggregateBase):
         self._add_to_slices((name[1], group) for name, group in pending.items())
 
     def _register(self, window_end: int, name: Any) -> None:
-        self.context.keyed_state.event_timers.register(self._clock.fires_at(window_end), name)
+        self._timers.register(self._clock.fires_at(window_end), name)
+
+    def _emits_behind(self, end: int) -> int:
+        return self.context.watermark if self._processing else super()._emits_behind(end)
 
     def advance(self, watermark: int) -> None:
-        for timer in due_in_order(self.context.keyed_state.event_timers, watermark):
+        if not self._processing:
+            self._fire_until(watermark)
+
+    def end_epoch(self) -> None:
+        if self._processing:
+            self._fire_until(self.context.processing_time_ms)
+
+    def _fire_until(self, time_ms: int) -> None:
+        for timer in due_in_order(self._timers, time_ms):
             self.context.keyed_state.set_current_key(timer.key)
             piece = self._slices.get(timer.namespace)
             if piece is not None:

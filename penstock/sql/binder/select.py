@@ -231,7 +231,7 @@ class SelectBinder:
         hidden = [k for k, position in zip(keys, own, strict=True) if position is None]
         if distinct and hidden:
             raise self._ctx.error("ORDER BY of SELECT DISTINCT must use selected columns", self._node)
-        extra = tuple(Field(f"$sort{i}", k.rex.type) for i, k in enumerate(hidden))
+        extra = tuple(Field(f"$sort{i}", k.rex.type, time_of(k.rex)) for i, k in enumerate(hidden))
         projected: Plan = Project((*fields, *extra), plan, (*items, *(k.rex for k in hidden)))
         if distinct:
             refs = tuple(InputRef(f.type, i, f.time) for i, f in enumerate(fields))

@@ -176,6 +176,7 @@ def _windowed_sets(
         properties=properties,
         zone=stream.window.zone,
         input_retracts=stream.retracts,
+        processing_time=stream.window.processing,
     )
     stamps = [stream.fields[stream.window.start], stream.fields[stream.window.end]]
     moment = stamps[1] if stream.window.time is None else stream.fields[stream.window.time]

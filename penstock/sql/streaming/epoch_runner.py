@@ -26,6 +26,7 @@ from penstock.runtime.plan import JobDefinition, LevelPlan, NodePlan, NodeReport
 from penstock.sql.batch import register_udfs, spark_error
 from penstock.sql.functions.text import spark_type
 from penstock.sql.spark_text import SparkWriter
+from penstock.sql.streaming.epoch_time import PARAMETER
 from penstock.sql.streaming.physical import (
     HIDDEN,
     DeltaNode,
@@ -93,11 +94,13 @@ class SqlEpochRunner:
         self._by_uid = {node.uid: node for node in query.nodes}
         self._graph = {node.uid: node for node in job.graph.nodes}
         self._group = f"penstock-sql-{uuid.uuid4().hex}"
+        self._now_ms = 0
 
     # -- EpochRunner ---------------------------------------------------------------------------------
 
     def run(self, plans: Sequence[LevelPlan]) -> list[SubtaskReport]:
         epoch = self._epoch(plans)
+        self._now_ms = epoch.plan.processing_time_ms
         collector = _Collector(self._spark)
         self._spark.sparkContext.setJobGroup(self._group, self._job.job_name, True)
         try:
@@ -171,6 +174,8 @@ class SqlEpochRunner:
 
     def _sql(self, text: str) -> DataFrame:
         register_udfs(self._spark, text)
+        if PARAMETER in text:
+            return self._spark.sql(text, args={PARAMETER: self._now_ms})
         return self._spark.sql(text)
 
     def _build(self, node: PhysicalNode, epoch: _Epoch, collector: _Collector) -> None:

@@ -21,6 +21,7 @@ from penstock.runtime.plan import JobDefinition
 from penstock.runtime.running_job import RunningJob
 from penstock.runtime.submit import submit_job
 from penstock.sql.streaming.epoch_runner import EpochSink, Query, SqlEpochRunner
+from penstock.sql.streaming.epoch_time import EpochTimeText
 from penstock.sql.streaming.physical import (
     DeltaNode,
     PhysicalNode,
@@ -82,8 +83,8 @@ def _make_runner(query: Query, batch: BatchExecutor) -> Callable[[JobDefinition]
         spark.conf.set("spark.sql.optimizer.excludedRules", ",".join(_EXCLUDED_RULES))
 
         def udf_text(call: Any, args: list[str]) -> str:
-            if isinstance(call.function, WatermarkText):
-                return call.function.text(args[0])
+            if isinstance(call.function, (WatermarkText, EpochTimeText)):
+                return call.function.text(*args)
             return spark_call(spark, call, args)
 
         return SqlEpochRunner(job, query, spark, udf_text)

@@ -40,6 +40,7 @@ from penstock.sql.algebra import (
 from penstock.sql.connectors import find_connector
 from penstock.sql.required_columns import required_columns
 from penstock.sql.rex import Call, InputRef, Rex, UdfCall, transform, walk
+from penstock.sql.streaming.epoch_time import with_epoch_time
 from penstock.sql.streaming.physical import (
     HIDDEN,
     DeltaNode,
@@ -70,6 +71,7 @@ class Planner:
 
     def query(self, plan: Plan) -> Stream:
         """The stream of a whole query."""
+        plan = with_epoch_time(plan)
         self.needed = required_columns(plan)
         return self.plan(plan)
 

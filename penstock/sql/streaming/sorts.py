@@ -1,4 +1,4 @@
-"""ORDER BY and LIMIT over a stream: by row time, or with a limit; anything else has no end to wait for."""
+"""ORDER BY and LIMIT over a stream: by time, or with a limit; anything else has no end to wait for."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from penstock.common.errors import ValidationError
 from penstock.delta.base import DeltaOperator
 from penstock.delta.limit import Limit
 from penstock.delta.sort_limit import SortLimit
-from penstock.delta.sort_time import SortTime
+from penstock.delta.sort_time import SortEpoch, SortTime
 from penstock.sql.algebra import Filter, Sort
 from penstock.sql.rex import Call, Const, InputRef, Rex, SortKey
 from penstock.sql.streaming.aggregates import InputColumns
@@ -50,9 +50,11 @@ def _operator(
         )
         return sort, True
     first = plan.keys[0].rex if plan.keys else None
-    by_time = isinstance(first, InputRef) and stream.fields[first.index].time == "rowtime"
+    by_time = isinstance(first, InputRef) and stream.fields[first.index].time
     if by_time and not plan.keys[0].descending and not stream.retracts and not plan.offset:
         assert isinstance(first, InputRef)
+        if by_time == "proctime":
+            return SortEpoch(order[1:]), False
         return SortTime(first.index, order[1:]), False
     if not plan.keys:
         raise ValidationError("OFFSET without FETCH or LIMIT has no end in streaming mode", do="add a LIMIT")

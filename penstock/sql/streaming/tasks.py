@@ -214,9 +214,9 @@ class DeltaTask:
         try:
             snapshot = state.begin_epoch(restore, self.processing_time_ms)
             output, context = self._run(operator, state, subtask, inputs)
+            wakeup = state.processing_timers.next_time()
             delta = state.end_epoch(self.epoch)
             handle = next_handle(restore, snapshot, self.epoch, delta)
-            wakeup = state.processing_timers.next_time()
         finally:
             state.close()
         self.report.add(

@@ -15,7 +15,10 @@ from penstock.sql.streaming.physical import Stream
 
 @dataclass(frozen=True)
 class TimeBounds:
-    """`lower_ms <= left time - right time <= upper_ms`, and the rest of the condition."""
+    """`lower_ms <= left time - right time <= upper_ms`, and the rest of the condition.
+
+    The times are columns of each side; None for processing time.
+    """
 
     left_time: int | None
     right_time: int | None
@@ -30,10 +33,7 @@ _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 def find_bounds(left: Stream, right: Stream, plan: Join) -> TimeBounds | None:
     if plan.condition is None or plan.kind in ("semi", "anti"):
         return None
-    times = tuple(
-        next((i for i, f in enumerate(s.fields) if f.time == "rowtime"), None) for s in (left, right)
-    )
-    if times[0] is None or times[1] is None:
+    if not any(f.time for f in left.fields) or not any(f.time for f in right.fields):
         return None
     lower: list[int] = []
     upper: list[int] = []
@@ -56,9 +56,14 @@ def find_bounds(left: Stream, right: Stream, plan: Join) -> TimeBounds | None:
     if not lower or not upper or len(used) != 1:
         return None
     left_time, right_time = next(iter(used))
+    kinds = {left.fields[left_time].time, right.fields[right_time].time}
+    if len(kinds) > 1:
+        return None
     condition = (
         None if not rest else rest[0] if len(rest) == 1 else Call(DataTypes.BOOLEAN(), "AND", tuple(rest))
     )
+    if kinds == {"proctime"}:
+        return TimeBounds(None, None, max(lower), min(upper), condition)
     return TimeBounds(left_time, right_time, max(lower), min(upper), condition)
 
 
@@ -89,10 +94,10 @@ def _distance(
 
 
 def _moment(rex: Rex, left: Stream, right: Stream) -> tuple[int, int] | None:
-    """A row time with a constant distance: (column of the join, milliseconds)."""
+    """A time attribute with a constant distance: (column of the join, milliseconds)."""
     if isinstance(rex, InputRef):
         side, index = (left, rex.index) if rex.index < left.width else (right, rex.index - left.width)
-        return (rex.index, 0) if side.fields[index].time == "rowtime" else None
+        return (rex.index, 0) if side.fields[index].time else None
     if isinstance(rex, Call) and rex.name in ("+", "-") and len(rex.args) == 2:
         base, step = rex.args
         if isinstance(base, Const) and rex.name == "+":

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from penstock.common.datatypes import LocalZonedTimestampType
-from penstock.common.errors import NotSupportedError, ValidationError
+from penstock.common.errors import ValidationError
 from penstock.delta.base import DeltaOperator
 from penstock.delta.join import JoinType
 from penstock.delta.time.session import SessionRows
@@ -21,6 +21,7 @@ from penstock.delta.time.window_rank import WindowDeduplicate, WindowRank
 from penstock.sql.algebra import Aggregate, Field, Join, WindowTvf
 from penstock.sql.rex import InputRef, OverCall, Rex
 from penstock.sql.streaming.aggregates import InputColumns, agg_spec
+from penstock.sql.streaming.epoch_time import EPOCH_TIME
 from penstock.sql.streaming.physical import Stream
 from penstock.sql.streaming.residual import Residual
 from penstock.sql.streaming.sorts import sort_order
@@ -40,6 +41,7 @@ class WindowColumns:
     time: int | None
     cut: tuple[Any, ...]
     zone: str | None
+    processing: bool = False
 
     def through(self, places: dict[int, int]) -> WindowColumns | None:
         """The window after a projection; None if a bound is gone."""
@@ -65,19 +67,28 @@ def plan_window_tvf(planner: Planner, plan: WindowTvf) -> Stream:
             do="put the window below the join or aggregate",
         )
     zone = planner.zone if isinstance(time.type, LocalZonedTimestampType) else None
-    if time.time == "proctime":
-        raise NotSupportedError("windows over processing time", "only event time is there yet")
+    processing = time.time == "proctime"
     width = stream.width
-    window = WindowColumns(width, width + 1, width + 2, (plan.kind, plan.size, plan.slide, plan.offset), zone)
+    cut = (plan.kind, plan.size, plan.slide, plan.offset)
+    window = WindowColumns(width, width + 1, width + 2, cut, zone, processing)
     if plan.kind == "SESSION":
         if stream.retracts:
             raise ValidationError("session windows read rows that only come, but the input takes rows back")
-        operator = SessionRows(plan.partition, plan.time_column, plan.size, zone=zone)
+        operator = SessionRows(plan.partition, None if processing else plan.time_column, plan.size, zone=zone)
         rows = planner.delta(plan.describe(), operator, [stream], plan.fields)
         return replace(rows, window=window)
+    if processing:
+        stream = _at_now(stream, plan.time_column)
     inner = replace(plan, input=stream.plan, fields=(*stream.plan.fields, *plan.fields[width:]))
     made = hidden_last(stream, inner, plan.fields, width, 3)
     return replace(made, window=window)
+
+
+def _at_now(stream: Stream, column: int) -> Stream:
+    """Processing time is what it is now, not what it was when the row began to wait in an operator below."""
+    exprs = stream.refs()
+    exprs[column] = EPOCH_TIME
+    return stream.project(stream.fields, exprs)
 
 
 # --- aggregate --------------------------------------------------------------------------------------------
@@ -109,6 +120,7 @@ def plan_window_aggregate(planner: Planner, plan: Aggregate, stream: Stream) -> 
         properties=("window_start", "window_end", "window_time"),
         zone=window.zone,
         input_retracts=stream.retracts,
+        processing_time=window.processing,
     )
     shown = [stream.fields[i] for i in (window.start, window.end)]
     moment = _window_time(stream, plan, window)
@@ -120,7 +132,7 @@ def plan_window_aggregate(planner: Planner, plan: Aggregate, stream: Stream) -> 
     ]
     name = f"Window{plan.describe()}"
     result = planner.delta(name, operator, [columns.of(stream)], fields)
-    return _arranged(result, plan, others, properties, window.zone)
+    return _arranged(result, plan, others, properties, window)
 
 
 def _window_time(stream: Stream, plan: Aggregate, window: WindowColumns) -> Field:
@@ -133,7 +145,7 @@ def _window_time(stream: Stream, plan: Aggregate, window: WindowColumns) -> Fiel
 
 
 def _arranged(
-    result: Stream, plan: Aggregate, others: list[Rex], properties: dict[int, str], zone: str | None
+    result: Stream, plan: Aggregate, others: list[Rex], properties: dict[int, str], below: WindowColumns
 ) -> Stream:
     width = result.width
     behind = {"window_start": width - 3, "window_end": width - 2, "window_time": width - 1}
@@ -148,8 +160,12 @@ def _arranged(
             exprs.append(InputRef(field.type, behind[name], field.time))
     for i, field in enumerate(plan.fields[len(plan.keys) :]):
         exprs.append(InputRef(field.type, len(others) + i))
-    window = WindowColumns(
-        places["window_start"], places["window_end"], places.get("window_time"), ("aggregate",), zone
+    window = replace(
+        below,
+        start=places["window_start"],
+        end=places["window_end"],
+        time=places.get("window_time"),
+        cut=("aggregate",),
     )
     keys = frozenset({frozenset(range(len(plan.keys)))})
     return result.project(plan.fields, exprs, keys=keys, window=window)
@@ -187,6 +203,8 @@ def plan_window_join(
         return None
     if left.retracts or right.retracts:
         return None
+    if a.processing or b.processing:
+        raise _no_processing_time("Window Join")
     sides = arrange(left, right, kept, in_python=True)
     operator = WindowJoin(
         JoinType(plan.kind),
@@ -205,6 +223,12 @@ def plan_window_join(
     return replace(joined, window=a if keeps else None)
 
 
+def _no_processing_time(what: str) -> ValidationError:
+    return ValidationError(
+        f"Processing time {what} is not supported yet", do="cut the windows by a row time, with WATERMARK FOR"
+    )
+
+
 def window_rank(
     planner: Planner,
     stream: Stream,
@@ -218,6 +242,8 @@ def window_rank(
         return None
     if wanted.end is None or stream.retracts:
         return None
+    if window.processing:
+        raise _no_processing_time("Window TopN")
     bounds = {window.start, window.end, window.time}
     keys = [c for c in partition if c not in bounds]
     time = call.order[0].rex

@@ -1,0 +1,4 @@
+-- @modes: streaming
+CREATE TABLE t (k STRING, v INT, ts TIMESTAMP(3), p AS PROCTIME(), WATERMARK FOR ts AS ts) WITH ('connector'='filesystem','path'='${data}/t','format'='csv');
+CREATE TABLE u (k STRING, w INT, ts TIMESTAMP(3), p AS PROCTIME(), WATERMARK FOR ts AS ts, PRIMARY KEY (k) NOT ENFORCED) WITH ('connector'='filesystem','path'='${data}/u','format'='csv');
+SELECT t.k, v, w FROM t JOIN u ON t.k=u.k AND t.p BETWEEN u.p - INTERVAL '1' HOUR AND u.p + INTERVAL '1' HOUR;

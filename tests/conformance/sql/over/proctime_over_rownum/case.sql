@@ -1,0 +1,3 @@
+-- @modes: streaming
+CREATE TABLE t (k STRING, v INT, ts TIMESTAMP(3), p AS PROCTIME(), WATERMARK FOR ts AS ts) WITH ('connector'='filesystem','path'='${data}/t','format'='csv');
+SELECT k, v, ROW_NUMBER() OVER (PARTITION BY k ORDER BY p) FROM t;
