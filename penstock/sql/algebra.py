@@ -184,13 +184,17 @@ class TableFunctionScan(_Unary):
 
 @dataclass(frozen=True)
 class Join(Plan):
-    """Rows of both sides for which the condition holds. "semi" and "anti" give left columns only."""
+    """Rows of both sides for which the condition holds. "semi" and "anti" give left columns only.
+
+    `ttl_ms` says how long a streaming join remembers a side; None leaves it to the configuration.
+    """
 
     left: Plan
     right: Plan
     kind: JoinKind
     condition: Rex | None
     hints: tuple[str, ...] = ()
+    ttl_ms: tuple[int | None, int | None] = (None, None)
 
     @property
     def inputs(self) -> tuple[Plan, ...]:
@@ -236,6 +240,7 @@ class TemporalJoin(Plan):
     condition: Rex
     time: int
     processing: bool = False
+    hints: tuple[tuple[str, str], ...] = ()
 
     @property
     def inputs(self) -> tuple[Plan, ...]:
@@ -252,6 +257,7 @@ class TemporalJoin(Plan):
 class Aggregate(_Unary):
     """GROUP BY: output is the keys, then one column per call.
 
+    `ttl_ms` says how long a streaming aggregate remembers a group; None leaves it to the configuration.
     `grouping_sets` lists positions in `keys`; None is the ordinary single set of all keys. Calls named
     GROUPING and GROUPING_ID have key positions as their literal arguments.
     """
@@ -259,6 +265,7 @@ class Aggregate(_Unary):
     keys: tuple[Rex, ...]
     calls: tuple[AggCall, ...]
     grouping_sets: tuple[tuple[int, ...], ...] | None = None
+    ttl_ms: int | None = None
 
     def describe(self) -> str:
         keys = ", ".join(f.name for f in self.fields[: len(self.keys)])

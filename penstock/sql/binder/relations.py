@@ -23,6 +23,7 @@ from penstock.sql.algebra import (
 )
 from penstock.sql.binder.context import BindContext
 from penstock.sql.binder.expressions import ExpressionBinder
+from penstock.sql.binder.hints import SelectHints, select_hints
 from penstock.sql.binder.query import QueryBinder, rename
 from penstock.sql.binder.scope import Merged, Relation, Scope
 from penstock.sql.binder.tables import bind_table
@@ -53,16 +54,21 @@ class RelationBinder:
         self.queries = queries
         self._ctx: BindContext = queries.ctx
         self._outer = outer
+        self._hints = SelectHints()
 
     def bind_from(self, node: Any, select: Any = None) -> Bound:
         """The joined rows of `node` and the joins of the query."""
         if node is None:
             return Bound(ONE_ROW, Scope([], self._outer))
+        if select is not None:
+            self._hints = select_hints(select)
         bound = self._first(node)
         for join in [*(node.args.get("joins") or []), *(select.args.get("joins") or [] if select else [])]:
             bound = self._join(bound, join)
         for lateral in select.args.get("laterals") or [] if select else []:
             bound = self._join(bound, exp.Join(this=lateral))
+        if select is not None:
+            self._hints.check((r.alias for r in bound.scope.relations), self._ctx, select)
         return bound
 
     def _first(self, node: Any) -> Bound:
@@ -192,8 +198,14 @@ class RelationBinder:
         condition, merged = self._condition(left, plan, scope, kind, join)
         fields = _joined_fields(left.plan.fields, plan.fields, kind)
         hints = tuple(name for name, _ in parse_hints(join.meta.get("hint")))
-        result = Join(fields, left.plan, plan, kind, condition, hints)
+        result = Join(fields, left.plan, plan, kind, condition, hints, self._ttl_ms(left, relations))
         return Bound(result, self._after_join(scope, fields, merged))
+
+    def _ttl_ms(self, left: Bound, right: list[Relation]) -> tuple[int | None, int | None]:
+        """What STATE_TTL says about the sides that are one table each."""
+        sides = [[r.alias for r in relations] for relations in (left.scope.relations, right)]
+        found = [self._hints.ttl_ms.get(names[0] or "") if len(names) == 1 else None for names in sides]
+        return found[0], found[1]
 
     def _after_join(self, scope: Scope, fields: Fields, merged: list[Merged]) -> Scope:
         relations = [
@@ -268,6 +280,7 @@ class RelationBinder:
             joined.condition,
             time.index,
             time.time == "proctime",
+            self._hints.lookups.get(relation.alias or "", ()),
         )
         return Bound(temporal, bound.scope)
 

@@ -10,6 +10,7 @@ key's column, an `AggCall` becomes its result column, and a column that is left 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
@@ -21,6 +22,7 @@ from penstock.sql.binder.context import BindContext
 from penstock.sql.binder.expressions import ExpressionBinder
 from penstock.sql.binder.group_windows import GroupWindows
 from penstock.sql.binder.grouping import Grouping, grouping_elements
+from penstock.sql.binder.hints import select_hints
 from penstock.sql.binder.query import QueryBinder
 from penstock.sql.binder.relations import RelationBinder
 from penstock.sql.binder.scope import Relation, Scope
@@ -36,6 +38,7 @@ class SelectBinder:
         self._ctx: BindContext = queries.ctx
         self._node = node
         self._outer = outer
+        self._ttl: int | None = None
         self._windows = {w.this.name: w for w in node.args.get("windows") or [] if w.this is not None}
 
     def bind(self) -> Plan:
@@ -62,6 +65,7 @@ class SelectBinder:
         relations = RelationBinder(self._queries, self._outer)
         from_ = self._node.args.get("from_")
         bound = relations.bind_from(from_.this if from_ is not None else None, self._node)
+        self._ttl = self._ttl_ms(bound.scope)
         return bound.plan, bound.scope
 
     def _binder(self, scope: Scope, place: str, **flags: Any) -> ExpressionBinder:
@@ -184,7 +188,12 @@ class SelectBinder:
         items = [grouping.rewrite(i) for i in items]
         having = grouping.rewrite(having) if having is not None else None
         order = [(SortKey(grouping.rewrite(k.rex), k.descending, k.nulls_first), own) for k, own in order]
-        return grouping.aggregate(plan), items, having, order
+        return replace(grouping.aggregate(plan), ttl_ms=self._ttl), items, having, order
+
+    def _ttl_ms(self, scope: Scope) -> int | None:
+        """What STATE_TTL says about the groups of a query of one table."""
+        names = [r.alias for r in scope.relations]
+        return select_hints(self._node).ttl_ms.get(names[0] or "") if len(names) == 1 else None
 
     def _over(self, plan: Plan, rexes: list[Rex]) -> tuple[Plan, list[Rex]]:
         """Moves window calls into an `Over` node and leaves their columns in the expressions."""
@@ -235,7 +244,7 @@ class SelectBinder:
         projected: Plan = Project((*fields, *extra), plan, (*items, *(k.rex for k in hidden)))
         if distinct:
             refs = tuple(InputRef(f.type, i, f.time) for i, f in enumerate(fields))
-            projected = Aggregate(fields, projected, refs, ())
+            projected = Aggregate(fields, projected, refs, (), ttl_ms=self._ttl)
         sort_keys = []
         for key, position in zip(keys, own, strict=True):
             index = len(fields) + hidden.index(key) if position is None else position

@@ -23,6 +23,7 @@ from penstock.formats.base import Option, read_options
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from penstock.sql.connectors.lookup import LookupSource
     from penstock.table.catalog import CatalogTable
 
 Direction = Literal["source", "sink"]
@@ -102,6 +103,10 @@ class SqlConnector:
                 stands in them cannot make the query fail.
         """
         raise NotSupportedError(f"reading from '{self.name}'", "it is a sink only")
+
+    def lookup_source(self, table: CatalogTable, key_columns: Sequence[int]) -> LookupSource | None:
+        """A way to ask for the rows of a key, made of these physical columns; None: it cannot be asked."""
+        return None
 
     def write_batch(
         self,

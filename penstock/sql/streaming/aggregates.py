@@ -47,7 +47,7 @@ def plan_aggregate(planner: Planner, plan: Aggregate) -> Stream:
     columns = InputColumns(plan.keys)
     specs = [agg_spec(c, columns) for c in plan.calls]
     operator = GroupAggregate(
-        range(len(plan.keys)), specs, input_retracts=stream.retracts, state_ttl_ms=planner.state_ttl_ms
+        range(len(plan.keys)), specs, input_retracts=stream.retracts, state_ttl_ms=planner.ttl_ms(plan.ttl_ms)
     )
     return planner.delta(
         plan.describe(),
@@ -127,7 +127,7 @@ def _grouping_sets(planner: Planner, plan: Aggregate, stream: Stream) -> Stream:
     if windows:
         return _windowed_sets(planner, plan, stream, union, windows, key_count, specs, calls)
     operator = GroupAggregate(
-        range(key_count), specs, input_retracts=stream.retracts, state_ttl_ms=planner.state_ttl_ms
+        range(key_count), specs, input_retracts=stream.retracts, state_ttl_ms=planner.ttl_ms(plan.ttl_ms)
     )
     fields = [*union.fields[:key_count], *calls]
     result = planner.delta(

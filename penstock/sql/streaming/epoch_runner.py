@@ -27,9 +27,11 @@ from penstock.sql.batch import register_udfs, spark_error
 from penstock.sql.functions.text import spark_type
 from penstock.sql.spark_text import SparkWriter
 from penstock.sql.streaming.epoch_time import PARAMETER
+from penstock.sql.streaming.lookups import LookupTask
 from penstock.sql.streaming.physical import (
     HIDDEN,
     DeltaNode,
+    LookupNode,
     PhysicalNode,
     ScanNode,
     Stream,
@@ -152,6 +154,8 @@ class SqlEpochRunner:
                 reached[node.uid] = self._reported(nodes[node.uid])
                 if min(below) == MAX_WATERMARK:
                     reached[node.uid] = MAX_WATERMARK
+            elif isinstance(node, LookupNode):
+                reached[node.uid] = min(below)
             elif isinstance(node, DeltaNode):
                 delay: int = getattr(node.operator, "watermark_delay_ms", 0)
                 lowest = min(below)
@@ -185,6 +189,8 @@ class SqlEpochRunner:
             frame = self._scan(node, epoch, collector)
         elif isinstance(node, WatermarkNode):
             frame = self._watermark(node, epoch, collector)
+        elif isinstance(node, LookupNode):
+            frame = self._lookup(node)
         elif isinstance(node, DeltaNode):
             frame = self._delta(node, epoch, collector)
         else:
@@ -235,6 +241,12 @@ class SqlEpochRunner:
                 former[subtask] = (state["current"], state["watermark"])
         task = WatermarkTask(node.uid, len(node.fields), node.interval_ms, former, collector.accumulator)
         return self._frame(node.inputs[0]).mapInArrow(task.__call__, ddl(node.row_type))
+
+    def _lookup(self, node: LookupNode) -> DataFrame:
+        stream = node.inputs[0]
+        columns = [*_columns_type(stream).fields, *node.row_type.fields[-len(HIDDEN) :]]
+        task = LookupTask(node.view, node.spec, RowType(columns, nullable=False), node.row_type)
+        return self._frame(stream).mapInArrow(task.__call__, ddl(node.row_type))
 
     def _delta(self, node: DeltaNode, epoch: _Epoch, collector: _Collector) -> DataFrame:
         task = self._delta_task(node, epoch, collector)

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from penstock.sql.algebra import DataFrameScan, Plan
-from penstock.sql.streaming.physical import DeltaNode, PhysicalNode, ScanNode, Stream, WatermarkNode
+from penstock.sql.streaming.physical import (
+    DeltaNode,
+    LookupNode,
+    PhysicalNode,
+    ScanNode,
+    Stream,
+    WatermarkNode,
+)
 from penstock.sql.streaming.planner import Planner
 
 
@@ -32,6 +39,8 @@ def _node(node: PhysicalNode, indent: int) -> list[str]:
     by = "Python" if isinstance(node, (DeltaNode, WatermarkNode)) else "Catalyst"
     if isinstance(node, ScanNode) and node.connector is not None:
         by = f"connector {node.connector.name}"
+    if isinstance(node, LookupNode):
+        by = f"connector {node.connector}"
     lines = [f"{' ' * indent}+- {node.name} [{by}, parallelism {node.parallelism}]"]
     for stream in node.inputs:
         lines += _segment(stream.plan, stream, indent + 3)

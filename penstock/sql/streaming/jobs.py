@@ -24,6 +24,7 @@ from penstock.sql.streaming.epoch_runner import EpochSink, Query, SqlEpochRunner
 from penstock.sql.streaming.epoch_time import EpochTimeText
 from penstock.sql.streaming.physical import (
     DeltaNode,
+    LookupNode,
     PhysicalNode,
     ScanNode,
     Stream,
@@ -131,9 +132,10 @@ def _transformation(node: PhysicalNode, made: dict[int, Transformation]) -> Tran
         )
     inputs = [made[id(source)] for stream in node.inputs for source in _used(stream)]
     keyed = isinstance(node, DeltaNode)
+    apart = keyed or isinstance(node, LookupNode)
     return OperatorTransformation(
         node.name,
-        _spread(inputs) if keyed else inputs,
+        _spread(inputs) if apart else inputs,
         parallelism=node.parallelism,
         uid=node.uid,
         operator_factory=_Placeholder,  # type: ignore[arg-type]

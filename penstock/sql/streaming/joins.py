@@ -107,11 +107,11 @@ def arrange(left: Stream, right: Stream, parts: Parts, in_python: bool) -> Sides
     residual = None
     if parts.rest and in_python:
         prepared = [prepare(r, left.width, columns) for r in parts.rest]
-        residual = resolve(_all_of(prepared), len(columns[0].rexes))
+        residual = resolve(all_of(prepared), len(columns[0].rexes))
     return Sides(columns[0].of(left), columns[1].of(right), left_keys, right_keys, residual)
 
 
-def _all_of(items: list[Rex]) -> Rex:
+def all_of(items: list[Rex]) -> Rex:
     return items[0] if len(items) == 1 else Call(items[0].type, "AND", tuple(items))
 
 
@@ -129,14 +129,14 @@ def _regular(
         null_safe=parts.null_safe,
         residual=None if sides.residual is None else Residual(sides.residual),
         null_aware=null_aware,
-        left_state_ttl_ms=planner.state_ttl_ms,
-        right_state_ttl_ms=planner.state_ttl_ms,
+        left_state_ttl_ms=planner.ttl_ms(plan.ttl_ms[0]),
+        right_state_ttl_ms=planner.ttl_ms(plan.ttl_ms[1]),
     )
     retracts = left.retracts or right.retracts or plan.kind not in ("inner", "semi")
     untimed = replace(plan, fields=tuple(replace(f, time="") for f in plan.fields))
     joined = finish(planner, untimed, operator, sides, left, right, retracts)
     if inner and parts.rest:
-        joined = joined.over(Filter(joined.plan.fields, joined.plan, _all_of(parts.rest)))
+        joined = joined.over(Filter(joined.plan.fields, joined.plan, all_of(parts.rest)))
     return joined
 
 
@@ -198,4 +198,4 @@ class NamedJoin(Join):
 
 
 def replace_name(plan: Join, name: str) -> Join:
-    return NamedJoin(plan.fields, plan.left, plan.right, plan.kind, plan.condition, plan.hints, name)
+    return NamedJoin(plan.fields, plan.left, plan.right, plan.kind, plan.condition, operator=name)

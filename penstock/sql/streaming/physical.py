@@ -4,6 +4,7 @@
     ScanNode      reads a connector's splits
     ValuesNode    constants, which come once
     WatermarkNode follows the row time of its input, row by row
+    LookupNode    asks a table for the rows of each key
     DeltaNode     a stateful operator of `penstock.delta`
 
 Every relation ends with three hidden columns: `__kind` (0 +I, 1 -U, 2 +U, 3 -D), `__wm` (the watermark that had
@@ -87,6 +88,14 @@ class DeltaNode(PhysicalNode):
     def is_keyed(self) -> bool:
         assert self.operator is not None
         return bool(self.operator.key_columns(0))
+
+
+@dataclass(eq=False)
+class LookupNode(PhysicalNode):
+    """Asks a table for rows; `spec` is the `LookupSpec` of its tasks. It keeps no state."""
+
+    spec: Any = None
+    connector: str = ""
 
 
 @dataclass(frozen=True)

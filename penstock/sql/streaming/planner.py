@@ -91,6 +91,10 @@ class Planner:
     def state_ttl_ms(self) -> int:
         return parse_duration(self.config.get("table.exec.state.ttl", "0 ms")).to_millis()
 
+    def ttl_ms(self, hinted: int | None) -> int:
+        """How long an operator remembers: what its STATE_TTL hint says, or else the configuration."""
+        return self.state_ttl_ms if hinted is None else hinted
+
     @property
     def zone(self) -> str:
         zone = self.config.get("table.local-time-zone", "default")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.common.errors import NotSupportedError, ValidationError
+from penstock.common.errors import ValidationError
 from penstock.delta.join import JoinType
 from penstock.delta.time.temporal_join import EventTimeTemporalJoin
 from penstock.sql.algebra import Join, TemporalJoin
 from penstock.sql.rex import InputRef
 from penstock.sql.streaming.joins import Parts, arrange, finish, replace_name, take_apart
+from penstock.sql.streaming.lookups import plan_lookup_join
 from penstock.sql.streaming.physical import Stream
 from penstock.sql.streaming.residual import Residual
 
@@ -18,14 +19,12 @@ if TYPE_CHECKING:
 
 
 def plan_temporal_join(planner: Planner, plan: TemporalJoin) -> Stream:
+    if plan.processing:
+        return plan_lookup_join(planner, plan)
     left = planner.plan(plan.left)
     former, planner.each_change = planner.each_change, True
     right = planner.plan(plan.right)
     planner.each_change = former
-    if plan.processing:
-        raise NotSupportedError(
-            "a temporal join by processing time", "no connector here can be looked up by key"
-        )
     if left.retracts:
         raise ValidationError("the left side of a temporal join must be append-only", do="use a regular join")
     if left.fields[plan.time].time != "rowtime":

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from penstock.common.config_values import parse_duration
 from penstock.common.datatypes import DataTypes, RowField, RowType
 from penstock.common.errors import NotSupportedError, ValidationError
 from penstock.formats import Format, find_format
@@ -21,9 +22,11 @@ from penstock.sql.connectors.base import (
 )
 from penstock.sql.connectors.filesystem import columnar
 from penstock.sql.connectors.filesystem.files import FileEntry, FileStore
+from penstock.sql.connectors.filesystem.lookup import FileLookup
 from penstock.sql.connectors.filesystem.partitions import Partitioning
 from penstock.sql.connectors.filesystem.reader import FileScan, FileSplit, cut, group
 from penstock.sql.connectors.filesystem.writer import STAGED_SCHEMA, FileSink, StagedFile, commit
+from penstock.sql.connectors.lookup import LookupSource
 from penstock.sql.connectors.spark_types import RowsToArrow, spark_schema
 
 if TYPE_CHECKING:
@@ -51,6 +54,8 @@ class FileSystemConnector(SqlConnector):
         Option("source.monitor-interval"),
         Option("source.report-statistics", one_of("NONE", "ALL"), "ALL"),
         Option("source.path.regex-pattern", _pattern),
+        Option("lookup.cache", one_of("FULL")),
+        Option("lookup.full-cache.periodic-reload.interval", parse_duration),
         Option("sink.rolling-policy.file-size"),
         Option("sink.rolling-policy.rollover-interval"),
         Option("sink.rolling-policy.check-interval"),
@@ -215,6 +220,15 @@ class FileSystemConnector(SqlConnector):
     def _partitioning(self, table: CatalogTable) -> Partitioning:
         default_name = self.values["partition.default-name"]
         return Partitioning.of(table.physical_schema, table.partition_keys, default_name)
+
+    def lookup_source(self, table: CatalogTable, key_columns: Sequence[int]) -> LookupSource | None:
+        """With 'lookup.cache' = 'FULL' tasks hold the whole table; Flink cannot look files up at all."""
+        if self.values["lookup.cache"] is None:
+            return None
+        if columnar.reads(self.format.name) or self.format.changelog:
+            raise self.refused(f"format '{self.format.name}' cannot be looked up", do="use csv, json or avro")
+        interval = self.values["lookup.full-cache.periodic-reload.interval"]
+        return FileLookup(self, table, key_columns, None if interval is None else interval.to_millis())
 
     # --- writing
 

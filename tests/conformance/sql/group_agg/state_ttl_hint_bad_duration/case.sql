@@ -1,0 +1,4 @@
+-- @error
+-- @modes: streaming
+CREATE TABLE t (k STRING, v INT, ts TIMESTAMP(3), p AS PROCTIME(), WATERMARK FOR ts AS ts) WITH ('connector'='filesystem','path'='${data}/t','format'='csv');
+SELECT /*+ STATE_TTL('t'='abc') */ k, COUNT(*) FROM t GROUP BY k;
