@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN := $(BIN)/python tests/conformance/run.py
 
-.PHONY: setup demo test lint types unit conformance conformance-datastream conformance-sql recovery bench bench-sql chaos clean
+.PHONY: setup demo test lint types unit conformance conformance-datastream conformance-sql recovery differential bench bench-sql chaos clean
 
 setup: $(VENV)/.stamp
 
@@ -50,6 +50,14 @@ recovery: setup
 # The same, 50 times each.
 chaos: setup
 	PENSTOCK_KILLS=50 $(BIN)/python -m pytest tests/recovery
+
+# Random streaming SQL programs against DuckDB; SEED=n runs the same programs again.
+SEED ?= $(shell date +%s)
+PROGRAMS ?= 500
+differential: setup
+	@echo "SEED=$(SEED)"
+	PENSTOCK_SEED=$(SEED) PENSTOCK_PROGRAMS=$(PROGRAMS) PENSTOCK_SPARK_PROGRAMS=$(PROGRAMS) \
+		$(BIN)/python -m pytest --maxfail=1 tests/properties/sql_differential
 
 # Side by side with PyFlink and Spark; takes a while, wants a quiet machine.
 bench: setup

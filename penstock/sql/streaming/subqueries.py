@@ -267,6 +267,7 @@ def _scalars(planner: Planner, stream: Stream, exprs: Sequence[Rex]) -> tuple[St
 
 
 def _scalar(planner: Planner, stream: Stream, query: SubqueryRex) -> tuple[Stream, Rex]:
+    """A correlated COUNT is 0 where nothing matches; an uncorrelated one over no rows has no row yet, so NULL."""
     from penstock.sql.streaming.joins import join_streams
 
     core, value = _value_of(query.plan)
@@ -282,7 +283,7 @@ def _scalar(planner: Planner, stream: Stream, query: SubqueryRex) -> tuple[Strea
             return None
         ref = InputRef(part.type.nullable(), width + part.index)
         call = core.calls[part.index - len(core.keys)] if isinstance(core, Aggregate) else None
-        if call is not None and call.name == "COUNT":
+        if lifted.conditions and call is not None and call.name == "COUNT":
             return Call(part.type, "COALESCE", (ref, Const(part.type, 0)))
         return ref
 
