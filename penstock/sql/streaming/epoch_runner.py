@@ -1,7 +1,7 @@
-"""Runs the epochs of a streaming query: one Spark job each, made of SQL texts and Python stages.
+"""Runs the epochs of a streaming query: one Spark job for each sink, made of SQL texts and Python stages.
 
 The coordinator (`runtime/coordinator.py`) says what is committed and what to read; this runner builds the epoch's
-relations bottom up as temporary views of a session of its own, lets the sink take the last one, and turns what the
+relations bottom up as temporary views of a session of its own, lets each sink take its one, and turns what the
 tasks reported into the coordinator's reports. It keeps nothing from epoch to epoch.
 
 Event time: operators advance to the watermark that the sources had reported by the end of the epoch before; once
@@ -14,6 +14,7 @@ import pickle
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock.checkpoint.handles import OperatorSubtaskState
@@ -23,6 +24,7 @@ from penstock.common.ids import MAX_WATERMARK, MIN_WATERMARK
 from penstock.common.pickling import dumps, loads
 from penstock.graph.stream_graph import StreamNode
 from penstock.runtime.plan import JobDefinition, LevelPlan, NodePlan, NodeReport, SubtaskReport
+from penstock.sql.algebra import DataFrameScan, walk_plan
 from penstock.sql.batch import register_udfs, spark_error
 from penstock.sql.functions.text import spark_type
 from penstock.sql.spark_text import SparkWriter
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Reports = dict[tuple[str, int], TaskReport]
+Committables = Mapping[str, tuple[Any, ...]]
 
 
 class EpochSink(Protocol):
@@ -55,14 +58,29 @@ class EpochSink(Protocol):
     def take(self, spark: SparkSession, frame: DataFrame) -> tuple[Any, ...]: ...
 
 
+@dataclass(frozen=True)
+class Output:
+    """A final relation and who takes it."""
+
+    stream: Stream
+    sink: EpochSink
+    uid: str
+
+
 @dataclass
 class Query:
-    """A physical plan: its nodes in topological order, the final relation and who takes it."""
+    """A physical plan: its nodes in topological order, and the outputs, which are committed together."""
 
     nodes: list[PhysicalNode]
-    output: Stream
-    sink: EpochSink
-    sink_uid: str
+    outputs: Sequence[Output]
+
+    @cached_property
+    def shared(self) -> frozenset[str]:
+        """Views of the nodes with more than one reader: their rows are kept while the epoch runs."""
+        streams = [o.stream for o in self.outputs] + [s for node in self.nodes for s in node.inputs]
+        leaves = [p for s in streams for p in walk_plan(s.plan) if isinstance(p, DataFrameScan)]
+        readers = {n.view: sum(n.view in leaf.relation for leaf in leaves) for n in self.nodes}
+        return frozenset(view for view, count in readers.items() if count > 1)
 
 
 @dataclass(frozen=True)
@@ -97,6 +115,7 @@ class SqlEpochRunner:
         self._graph = {node.uid: node for node in job.graph.nodes}
         self._group = f"penstock-sql-{uuid.uuid4().hex}"
         self._now_ms = 0
+        self._kept: list[DataFrame] = []
 
     # -- EpochRunner ---------------------------------------------------------------------------------
 
@@ -108,7 +127,10 @@ class SqlEpochRunner:
         try:
             for node in self._query.nodes:
                 self._build(node, epoch, collector)
-            committables = self._query.sink.take(self._spark, self._frame(self._query.output))
+            committables = {
+                output.uid: output.sink.take(self._spark, self._frame(output.stream))
+                for output in self._query.outputs
+            }
         except PenstockError:
             raise
         except Exception as error:
@@ -126,6 +148,8 @@ class SqlEpochRunner:
     def _drop_views(self) -> None:
         for node in self._query.nodes:
             self._spark.catalog.dropTempView(node.view)
+        while self._kept:
+            self._kept.pop().unpersist()
 
     # -- what the epoch is ---------------------------------------------------------------------------
 
@@ -195,6 +219,8 @@ class SqlEpochRunner:
             frame = self._delta(node, epoch, collector)
         else:
             raise InvariantError(f"no epoch of a {type(node).__name__}")
+        if node.view in self._query.shared:
+            self._kept.append(frame.persist())
         frame.createOrReplaceTempView(node.view)
 
     def _values(self, node: ValuesNode, epoch: _Epoch, collector: _Collector) -> DataFrame:
@@ -324,7 +350,7 @@ class SqlEpochRunner:
 
     # -- reports -------------------------------------------------------------------------------------
 
-    def _reports(self, epoch: _Epoch, reports: Reports, committables: tuple[Any, ...]) -> list[SubtaskReport]:
+    def _reports(self, epoch: _Epoch, reports: Reports, committables: Committables) -> list[SubtaskReport]:
         made = []
         moved = self._moved(epoch, reports)
         for stage in self._job.stages.stages:
@@ -354,7 +380,7 @@ class SqlEpochRunner:
         subtask: int,
         epoch: _Epoch,
         reports: Reports,
-        committables: tuple[Any, ...],
+        committables: Committables,
     ) -> NodeReport:
         report = reports.get((node.uid, subtask))
         former = epoch.nodes[node.uid][subtask]
@@ -380,7 +406,7 @@ class SqlEpochRunner:
             uid=node.uid,
             state=state,
             splits=splits,
-            committables=committables if node.uid == self._query.sink_uid and subtask == 0 else (),
+            committables=committables.get(node.uid, ()) if subtask == 0 else (),
             records_in=report.records_in if report else 0,
             records_out=report.records_out if report else 0,
             watermark=runtime.get("watermark", MAX_WATERMARK if epoch.final else 0),

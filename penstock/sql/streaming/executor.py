@@ -13,7 +13,7 @@ from penstock.sql.result import StatementResult
 from penstock.sql.streaming.explaining import explain_query
 from penstock.sql.streaming.jobs import start_job
 from penstock.sql.streaming.planner import Planner
-from penstock.sql.streaming.sinks import CollectRows, plan_sink
+from penstock.sql.streaming.sinks import CollectRows, plan_sinks
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,7 +40,8 @@ class StreamingExecutor:
         planner = Planner(self._config)
         stream = planner.query(plan)
         sink = CollectRows([f.type for f in plan.fields], [f.name for f in plan.fields])
-        job = start_job(planner, stream, sink, sink.committer(), self._batch, self._config, "collect")
+        ends = [(stream, sink, sink.committer())]
+        job = start_job(planner, ends, self._batch, self._config, "collect")
         return sink.iterate(job)
 
     def insert(self, sink: Sink) -> None:
@@ -48,16 +49,13 @@ class StreamingExecutor:
         wait()
 
     def insert_all(self, sinks: list[Sink]) -> StatementResult:
-        """Starts a job per INSERT and gives a result that can be waited for."""
+        """Starts one job for all INSERTs and gives a result that can be waited for."""
         from penstock.sql.streaming.inserting import insert_result
 
-        jobs = []
-        for sink in sinks:
-            planner, stream, target = plan_sink(self._config, sink)
-            name = f"insert-into_{sink.identifier.as_summary_string()}"
-            committer = target if isinstance(target, Committer) else None
-            jobs.append(start_job(planner, stream, target, committer, self._batch, self._config, name))
-        result = insert_result(sinks, jobs)
+        planner, planned = plan_sinks(self._config, sinks)
+        ends = [(s, target, target if isinstance(target, Committer) else None) for s, target in planned]
+        name = "insert-into_" + ",".join(s.identifier.as_summary_string() for s in sinks)
+        result = insert_result(sinks, start_job(planner, ends, self._batch, self._config, name))
         if self._config.get("table.dml-sync", "false").lower() == "true":
             wait: Any = result.details["wait"]
             wait()
@@ -72,7 +70,7 @@ class StreamingExecutor:
 
     def _plan(self, plan: Plan) -> tuple[Planner, Any]:
         if isinstance(plan, Sink):
-            planner, stream, _ = plan_sink(self._config, plan)
+            planner, [(stream, _)] = plan_sinks(self._config, [plan])
             return planner, stream
         planner = Planner(self._config)
         return planner, planner.query(plan)

@@ -1,4 +1,4 @@
-"""What INSERT gives back: one row that says how many jobs write, and a way to wait for them."""
+"""What INSERT gives back: one row with a column per sink, and a way to wait for the job."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from penstock.sql.streaming.sinks import raise_failure
 from penstock.table.resolved_schema import Column, PhysicalColumn, ResolvedSchema
 
 
-def insert_result(sinks: list[Sink], jobs: list[Any]) -> StatementResult:
-    """The row is there at once; `wait` returns when all jobs have ended."""
+def insert_result(sinks: list[Sink], job: Any) -> StatementResult:
+    """The row is there at once; `wait` returns when the job has ended."""
     columns: list[Column] = [
         PhysicalColumn(s.identifier.as_summary_string(), DataTypes.BIGINT()) for s in sinks
     ]
@@ -23,9 +23,8 @@ def insert_result(sinks: list[Sink], jobs: list[Any]) -> StatementResult:
         yield Row(*[-1] * len(sinks))
 
     def wait(timeout_ms: int | None = None) -> None:
-        for job in jobs:
-            raise_failure(job, timeout_ms)
+        raise_failure(job, timeout_ms)
 
     result = StatementResult(ResolvedSchema(columns), rows)
-    result.details.update(jobs=jobs, wait=wait)
+    result.details.update(jobs=[job], wait=wait)
     return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock.common.configuration import Configuration
@@ -20,7 +20,7 @@ from penstock.graph.transformations import (
 from penstock.runtime.plan import JobDefinition
 from penstock.runtime.running_job import RunningJob
 from penstock.runtime.submit import submit_job
-from penstock.sql.streaming.epoch_runner import EpochSink, Query, SqlEpochRunner
+from penstock.sql.streaming.epoch_runner import EpochSink, Output, Query, SqlEpochRunner
 from penstock.sql.streaming.epoch_time import EpochTimeText
 from penstock.sql.streaming.physical import (
     DeltaNode,
@@ -58,17 +58,17 @@ class EngineSink(Sink):
 
 def start_job(
     planner: Planner,
-    stream: Stream,
-    sink: EpochSink,
-    committer: Committer | None,
+    ends: Sequence[tuple[Stream, EpochSink, Committer | None]],
     batch: BatchExecutor,
     config: Mapping[str, str],
     name: str,
 ) -> RunningJob:
-    """Submits the query; returns at once."""
-    root = _transformations(planner, stream, committer)
-    query = Query(planner.nodes, stream, sink, SINK_UID)
-    return submit_job([root], _configuration(config), name, _make_runner(query, batch))
+    """Submits the queries that end in these sinks as one job; returns at once."""
+    uids = [SINK_UID] if len(ends) == 1 else [f"{SINK_UID}-{i}" for i in range(len(ends))]
+    outputs = [Output(stream, sink, uid) for (stream, sink, _), uid in zip(ends, uids, strict=True)]
+    roots = _transformations(planner, outputs, [committer for _, _, committer in ends])
+    query = Query(planner.nodes, outputs)
+    return submit_job(roots, _configuration(config), name, _make_runner(query, batch))
 
 
 def _make_runner(query: Query, batch: BatchExecutor) -> Callable[[JobDefinition], SqlEpochRunner]:
@@ -114,14 +114,18 @@ def _configuration(config: Mapping[str, str]) -> Configuration:
     return Configuration.from_dict(settings)
 
 
-def _transformations(planner: Planner, stream: Stream, committer: Committer | None) -> Transformation:
+def _transformations(
+    planner: Planner, outputs: Sequence[Output], committers: Sequence[Committer | None]
+) -> list[Transformation]:
     made: dict[int, Transformation] = {}
     for node in planner.nodes:
         made[id(node)] = _transformation(node, made)
-    inputs = [made[id(node)] for node in _used(stream)]
-    return SinkTransformation(
-        "Sink", _spread(inputs), parallelism=1, uid=SINK_UID, sink=EngineSink(committer)
-    )
+    roots: list[Transformation] = []
+    for output, committer in zip(outputs, committers, strict=True):
+        inputs = _spread([made[id(node)] for node in _used(output.stream)])
+        sink = EngineSink(committer)
+        roots.append(SinkTransformation("Sink", inputs, parallelism=1, uid=output.uid, sink=sink))
+    return roots
 
 
 def _transformation(node: PhysicalNode, made: dict[int, Transformation]) -> Transformation:

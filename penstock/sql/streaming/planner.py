@@ -53,6 +53,7 @@ from penstock.sql.streaming.physical import (
     hidden_refs,
     view_of,
 )
+from penstock.sql.streaming.sharing import shared
 
 AUTO_WATERMARK_INTERVAL = "pipeline.auto-watermark-interval"
 
@@ -66,20 +67,37 @@ class Planner:
     needed: dict[int, set[int]] = field(default_factory=dict)
     wanted: dict[int, set[int]] = field(default_factory=dict)
     """Which columns of a filter's output a projection above it reads."""
+    _planned: dict[Any, tuple[Plan, Stream]] = field(default_factory=dict)
+    _shares: bool = False
     each_change: bool = False
     """Versions are wanted: a key's changes within an epoch must not be summed up."""
 
     def query(self, plan: Plan) -> Stream:
         """The stream of a whole query."""
-        plan = with_epoch_time(plan)
-        self.needed = required_columns(plan)
-        return self.plan(plan)
+        return self.queries([plan])[0]
+
+    def queries(self, plans: Sequence[Plan]) -> list[Stream]:
+        """The streams of several queries of one job; what they have in common is planned once."""
+        plans = [with_epoch_time(plan) for plan in plans]
+        if len(plans) > 1:
+            plans = shared(plans)
+        for plan in plans:
+            for scan, columns in required_columns(plan).items():
+                self.needed.setdefault(scan, set()).update(columns)
+        self._shares = len(plans) > 1
+        return [self.plan(plan) for plan in plans]
 
     def plan(self, plan: Plan) -> Stream:
         method = _PLANNERS.get(type(plan))
         if method is None:
             raise NotSupportedError(f"{plan.describe()} in streaming mode", "it has no incremental form yet")
-        return method(self, plan)
+        if not self._shares:
+            return method(self, plan)
+        wanted = self.wanted.get(id(plan))
+        how = (id(plan), None if wanted is None else frozenset(wanted), self.each_change)
+        if how not in self._planned:
+            self._planned[how] = plan, method(self, plan)
+        return self._planned[how][1]
 
     # -- nodes -----------------------------------------------------------------------------------------
 

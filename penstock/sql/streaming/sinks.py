@@ -123,13 +123,19 @@ def epoch_sink(connector: SqlConnector, sink: Sink, changelog: bool) -> Any:
     return ConnectorSink(connector, sink, changelog)
 
 
-def plan_sink(config: Mapping[str, str], sink: Sink) -> tuple[Planner, Stream, Any]:
-    """The query of an INSERT and its sink; refuses updates that the sink cannot take."""
-    path = sink.identifier.as_summary_string()
-    connector = find_connector(sink.table.options, path)
-    connector.validate(sink.table, "sink")
+def plan_sinks(config: Mapping[str, str], sinks: Sequence[Sink]) -> tuple[Planner, list[tuple[Stream, Any]]]:
+    """The queries of INSERTs as one plan, each with its sink; refuses updates that a sink cannot take."""
+    connectors = [find_connector(s.table.options, s.identifier.as_summary_string()) for s in sinks]
+    for connector, sink in zip(connectors, sinks, strict=True):
+        connector.validate(sink.table, "sink")
     planner = Planner(config)
-    stream = planner.query(sink.input)
+    streams = planner.queries([sink.input for sink in sinks])
+    ends = zip(streams, connectors, sinks, strict=True)
+    return planner, [(stream, _taker(stream, connector, sink)) for stream, connector, sink in ends]
+
+
+def _taker(stream: Stream, connector: SqlConnector, sink: Sink) -> Any:
+    path = sink.identifier.as_summary_string()
     changelog = connector.changelog_mode(sink.table) == "changelog"
     if stream.retracts and not changelog:
         raise ValidationError(
@@ -137,4 +143,4 @@ def plan_sink(config: Mapping[str, str], sink: Sink) -> tuple[Planner, Stream, A
             f"node {stream.updated_by}",
             do="write to a sink with a changelog format such as debezium-json, or make the query append-only",
         )
-    return planner, stream, epoch_sink(connector, sink, changelog)
+    return epoch_sink(connector, sink, changelog)

@@ -46,6 +46,7 @@ def plan_project(planner: Planner, plan: Project) -> Stream:
         used = {r.index for e in plan.exprs for r in walk(e) if isinstance(r, InputRef)}
         planner.wanted[id(plan.input)] = used
     stream = planner.plan(plan.input)
+    planner.wanted.pop(id(plan.input), None)
     if not any(contains_subquery(e) for e in plan.exprs):
         return linear_project(stream, plan)
     exprs = list(plan.exprs)
