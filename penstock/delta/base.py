@@ -90,6 +90,7 @@ class DeltaOperator(ABC):
     """
 
     input_count = 1
+    _ttl_ms: int | tuple[int, ...] | None = None
 
     context: DeltaContext
     output: Batch
@@ -106,6 +107,13 @@ class DeltaOperator(ABC):
         there is only one; whoever computes key groups has to use the same tuple.
         """
         return ()
+
+    @property
+    def retention_ms(self) -> tuple[int, ...]:
+        """How long rows of each input are remembered, 0 being for ever; () if time or a limit bounds the state."""
+        if isinstance(self._ttl_ms, tuple):
+            return self._ttl_ms
+        return () if self._ttl_ms is None or not self.key_columns(0) else (self._ttl_ms,)
 
     def begin_epoch(self) -> None:
         self.output = Batch()

@@ -1,8 +1,9 @@
-"""EXPLAIN of a streaming query: every node with its changelog mode and who runs it."""
+"""EXPLAIN of a streaming query: every node with its changelog mode and who runs it, and what to beware of."""
 
 from __future__ import annotations
 
 from penstock.sql.algebra import DataFrameScan, Plan
+from penstock.sql.streaming.advice import unbounded_state, unstable_updates
 from penstock.sql.streaming.physical import (
     DeltaNode,
     LookupNode,
@@ -17,7 +18,17 @@ from penstock.sql.streaming.planner import Planner
 def explain_query(planner: Planner, stream: Stream, details: tuple[str, ...] = ()) -> str:
     """The physical plan as a tree, results on top."""
     lines = ["== Optimized Execution Plan ==", f"Result(changelogMode=[{_mode(stream)}])"]
-    return "\n".join([*lines, *_segment(stream.plan, stream, 3)])
+    lines += _segment(stream.plan, stream, 3)
+    warnings = _warnings(planner, stream)
+    if not warnings and "PLAN_ADVICE" in details:
+        warnings = ["No available advice."]
+    if warnings:
+        lines += ["", "== Advice ==", *warnings]
+    return "\n".join(lines)
+
+
+def _warnings(planner: Planner, stream: Stream) -> list[str]:
+    return [*unbounded_state(planner.nodes), *unstable_updates(planner.nodes, [stream])]
 
 
 def _mode(stream: Stream) -> str:
@@ -35,13 +46,27 @@ def _segment(plan: Plan, stream: Stream, indent: int) -> list[str]:
     return lines
 
 
+def _changes(node: PhysicalNode) -> str:
+    """What comes out of a stateful operator: kinds of changes, columns that identify a row, kept for how long."""
+    if not isinstance(node, DeltaNode) or node.operator is None:
+        return ""
+    text = f", changelogMode=[{'I,UB,UA,D' if node.retracts else 'I'}]"
+    keys = sorted(sorted(key) for key in node.keys if key)
+    if keys:
+        names = ", ".join("[" + ", ".join(node.fields[i].name for i in key) + "]" for key in keys)
+        text += f", upsertKeys=[{names}]"
+    if any(node.operator.retention_ms):
+        text += f", stateTtl=[{', '.join(f'{ms} ms' for ms in node.operator.retention_ms)}]"
+    return text
+
+
 def _node(node: PhysicalNode, indent: int) -> list[str]:
     by = "Python" if isinstance(node, (DeltaNode, WatermarkNode)) else "Catalyst"
     if isinstance(node, ScanNode) and node.connector is not None:
         by = f"connector {node.connector.name}"
     if isinstance(node, LookupNode):
         by = f"connector {node.connector}"
-    lines = [f"{' ' * indent}+- {node.name} [{by}, parallelism {node.parallelism}]"]
+    lines = [f"{' ' * indent}+- {node.name} [{by}, parallelism {node.parallelism}{_changes(node)}]"]
     for stream in node.inputs:
         lines += _segment(stream.plan, stream, indent + 3)
     return lines

@@ -46,6 +46,8 @@ class PhysicalNode:
     uid: str = ""
     view: str = ""
     parallelism: int = 1
+    retracts: bool = False
+    keys: frozenset[frozenset[int]] = frozenset()
 
     @property
     def row_type(self) -> RowType:

@@ -40,6 +40,7 @@ from penstock.sql.algebra import (
 from penstock.sql.connectors import find_connector
 from penstock.sql.required_columns import required_columns
 from penstock.sql.rex import Call, InputRef, Rex, UdfCall, transform, walk
+from penstock.sql.streaming.advice import STRATEGY, check_updates
 from penstock.sql.streaming.epoch_time import with_epoch_time
 from penstock.sql.streaming.physical import (
     HIDDEN,
@@ -85,7 +86,9 @@ class Planner:
             for scan, columns in required_columns(plan).items():
                 self.needed.setdefault(scan, set()).update(columns)
         self._shares = len(plans) > 1
-        return [self.plan(plan) for plan in plans]
+        streams = [self.plan(plan) for plan in plans]
+        check_updates(self.config.get(STRATEGY, "IGNORE"), self.nodes, streams)
+        return streams
 
     def plan(self, plan: Plan) -> Stream:
         method = _PLANNERS.get(type(plan))
@@ -137,6 +140,8 @@ class Planner:
         """A stateful operator over streams."""
         node = DeltaNode(name, tuple(fields), tuple(inputs), operator=operator)
         node.parallelism = self.parallelism if node.is_keyed else 1
+        node.retracts = properties.get("retracts", False)
+        node.keys = properties.get("keys", frozenset())
         return replace(self.add(node), **properties)
 
     # -- leaves ----------------------------------------------------------------------------------------

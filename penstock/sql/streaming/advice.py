@@ -1,0 +1,75 @@
+"""What EXPLAIN warns of: state that grows for ever, and updates that may not find the row they update.
+
+A join or aggregate remembers its input until somebody says for how long. And an expression such as UUID() over rows
+that are taken back gives another value for the row that goes than for the row that came:
+
+    +I  (k=1)   ->  +I (k=1, id='7f…')
+    -D  (k=1)   ->  -D (k=1, id='a3…')      nobody has seen this row
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from penstock.common.errors import ValidationError
+from penstock.sql.algebra import DataFrameScan, Plan, walk_plan
+from penstock.sql.functions import FUNCTIONS
+from penstock.sql.plan_rexes import rexes
+from penstock.sql.rex import Call, Rex, UdfCall, walk
+from penstock.sql.streaming.physical import DeltaNode, LookupNode, PhysicalNode, Stream
+
+STRATEGY = "table.optimizer.non-deterministic-update.strategy"
+UNBOUNDED = "advice: set 'table.exec.state.ttl', or give joins and aggregates a STATE_TTL hint"
+
+
+def unbounded_state(nodes: Iterable[PhysicalNode]) -> Iterator[str]:
+    """A line for each operator whose state nothing bounds."""
+    for node in nodes:
+        if isinstance(node, DeltaNode) and node.operator is not None and 0 in node.operator.retention_ms:
+            yield f"[WARNING] {node.name} keeps its state for ever; {UNBOUNDED}"
+
+
+def unstable_updates(nodes: Iterable[PhysicalNode], outputs: Iterable[Stream]) -> Iterator[str]:
+    """A line for each expression, and each lookup, that may answer differently when a row is taken back."""
+    nodes = list(nodes)
+    for stream in [*(s for node in nodes for s in node.inputs), *outputs]:
+        if not stream.retracts:
+            continue
+        for name in dict.fromkeys(_unstable(stream.plan)):
+            yield (
+                f"[WARNING] {name} may give another value when a row that {stream.updated_by} made is taken "
+                "back; advice: compute it before the operator that updates, or write to a sink with a primary key"
+            )
+    for node in nodes:
+        if isinstance(node, LookupNode) and node.inputs[0].retracts:
+            yield (
+                f"[WARNING] {node.name} may find another row when a row is taken back; "
+                "advice: put it before the operator that updates"
+            )
+
+
+def check_updates(config: str, nodes: Iterable[PhysicalNode], outputs: Iterable[Stream]) -> None:
+    """Refuses unstable updates where the configuration asks for that."""
+    if config.upper() != "TRY_RESOLVE":
+        return
+    for problem in unstable_updates(nodes, outputs):
+        what, _, do = problem.removeprefix("[WARNING] ").partition("; advice: ")
+        raise ValidationError(f"the plan has a non-deterministic update: {what}", do=do)
+
+
+def _unstable(plan: Plan) -> Iterator[str]:
+    for node in walk_plan(plan):
+        if isinstance(node, DataFrameScan):
+            continue
+        for rex in rexes(node):
+            yield from (name for part in walk(rex) if (name := _unstable_name(part)) is not None)
+
+
+def _unstable_name(rex: Rex) -> str | None:
+    if isinstance(rex, Call) and rex.name in FUNCTIONS and not FUNCTIONS[rex.name].deterministic:
+        return rex.name
+    if isinstance(rex, UdfCall) and (
+        rex.name in ("PROCTIME", "CURRENT_WATERMARK") or not getattr(rex.function, "deterministic", True)
+    ):
+        return rex.name
+    return None
