@@ -90,7 +90,8 @@ class DeltaOperator(ABC):
     """
 
     input_count = 1
-    _ttl_ms: int | tuple[int, ...] | None = None
+    _ttl_ms: Any = None
+    """Set by operators whose state only a time to live bounds: milliseconds, or a tuple of them by input."""
 
     context: DeltaContext
     output: Batch
@@ -111,9 +112,10 @@ class DeltaOperator(ABC):
     @property
     def retention_ms(self) -> tuple[int, ...]:
         """How long rows of each input are remembered, 0 being for ever; () if time or a limit bounds the state."""
-        if isinstance(self._ttl_ms, tuple):
-            return self._ttl_ms
-        return () if self._ttl_ms is None or not self.key_columns(0) else (self._ttl_ms,)
+        ttl_ms: int | tuple[int, ...] | None = self._ttl_ms
+        if isinstance(ttl_ms, tuple):
+            return ttl_ms
+        return () if ttl_ms is None or not self.key_columns(0) else (ttl_ms,)
 
     def begin_epoch(self) -> None:
         self.output = Batch()

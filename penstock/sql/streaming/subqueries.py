@@ -2,6 +2,7 @@
 
     WHERE EXISTS (SELECT … WHERE s.k = t.k)      semi join on s.k = t.k
     WHERE x NOT IN (SELECT y …)                  anti join on x = y, unknown counting as a match
+    SELECT x IN (SELECT y …)                     counts, see memberships.py
     SELECT (SELECT COUNT(*) … WHERE s.k = t.k)   left join with the aggregate grouped by s.k
     CROSS JOIN LATERAL (SELECT … WHERE s.k = t.k)   inner join on s.k = t.k
 
@@ -31,6 +32,7 @@ from penstock.sql.rex import (
     transform,
     walk,
 )
+from penstock.sql.streaming.memberships import as_counts
 from penstock.sql.streaming.physical import Stream
 
 if TYPE_CHECKING:
@@ -259,11 +261,10 @@ def _scalars(planner: Planner, stream: Stream, exprs: Sequence[Rex]) -> tuple[St
     for rex in exprs:
         for part in walk(rex):
             if isinstance(part, SubqueryRex) and id(part) not in found:
-                if part.kind != "scalar":
-                    raise NotSupportedError(
-                        "EXISTS or IN inside an expression", "only as a condition of WHERE it becomes a join"
-                    )
-                stream, found[id(part)] = _scalar(planner, stream, part)
+                if part.kind == "scalar":
+                    stream, found[id(part)] = _scalar(planner, stream, part)
+                else:
+                    stream, [found[id(part)]] = _scalars(planner, stream, [as_counts(part)])
     return stream, [transform(e, lambda r: found.get(id(r))) for e in exprs]
 
 
