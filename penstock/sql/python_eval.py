@@ -19,6 +19,7 @@ from penstock.common.datatypes import (
     BigIntType,
     BooleanType,
     DataType,
+    DateType,
     DecimalType,
     DoubleType,
     FloatType,
@@ -30,9 +31,8 @@ from penstock.common.datatypes import (
     VarCharType,
 )
 from penstock.common.errors import NotSupportedError
+from penstock.sql.python_logic import Evaluator, logical_form
 from penstock.sql.rex import Call, Const, InputRef, Rex, TypeRef
-
-Evaluator = Callable[[Sequence[Any]], Any]
 
 EPOCH = dt.datetime(1970, 1, 1)
 
@@ -83,13 +83,13 @@ def _constant(rex: Const) -> Any:
 def _call(rex: Call) -> Evaluator:
     name = rex.name
     if name in ("CAST", "TRY_CAST"):
+        if isinstance(rex.type, DateType) and isinstance(rex.args[0].type, (DateType, TimestampType)):
+            return _null_safe(_date_of, [compile_rex(rex.args[0])])
         return _cast(compile_rex(rex.args[0]), rex.type)
     args = [compile_rex(a) for a in rex.args if not isinstance(a, TypeRef)]
-    if name == "COALESCE":
-        return lambda row: next((v for v in (a(row) for a in args) if v is not None), None)
-    if name in ("IS NULL", "IS NOT NULL"):
-        wanted = name == "IS NULL"
-        return lambda row: (args[0](row) is None) is wanted
+    form = logical_form(name, args)
+    if form is not None:
+        return form
     function = _FUNCTIONS.get(name)
     if function is None:
         raise NotSupportedError(
@@ -125,6 +125,10 @@ def _to_timestamp_ltz(number: Any, precision: int = 3) -> Any:
     return EPOCH + dt.timedelta(milliseconds=number if precision == 3 else number * 1000)
 
 
+def _date_of(day: dt.date) -> dt.date:
+    return day.date() if isinstance(day, dt.datetime) else day
+
+
 def _parse_timestamp(text: str) -> dt.datetime | None:
     try:
         return dt.datetime.fromisoformat(text.strip())
@@ -145,9 +149,6 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
-    "AND": lambda a, b: a and b,
-    "OR": lambda a, b: a or b,
-    "NOT": operator.not_,
     "ABS": abs,
     "UPPER": str.upper,
     "LOWER": str.lower,

@@ -7,7 +7,6 @@ comparisons and three-valued logic is left for Python.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,15 +14,13 @@ from penstock.sql.python_eval import compile_rex
 from penstock.sql.rex import Call, Const, InputRef, Rex, TypeRef, transform, walk
 from penstock.sql.streaming.aggregates import InputColumns
 
-Evaluator = Callable[[Sequence[Any]], Any]
-
 
 class Residual:
     """A condition over (left row, right row); pickled as the expression."""
 
     def __init__(self, rex: Rex) -> None:
         self._rex = rex
-        self._evaluate = compile_condition(rex)
+        self._evaluate = compile_rex(rex)
 
     def __call__(self, left: tuple[Any, ...], right: tuple[Any, ...]) -> bool | None:
         result: bool | None = self._evaluate((*left, *right))
@@ -31,74 +28,6 @@ class Residual:
 
     def __reduce__(self) -> tuple[type[Residual], tuple[Rex]]:
         return Residual, (self._rex,)
-
-
-def compile_condition(rex: Rex) -> Evaluator:
-    """A function from a row to true, false or unknown.
-
-    Raises:
-        NotSupportedError: The condition uses a function that only exists in Catalyst.
-    """
-    if not isinstance(rex, Call):
-        return compile_rex(rex)
-    if rex.name in ("AND", "OR"):
-        return _kleene([compile_condition(a) for a in rex.args], rex.name == "OR")
-    if rex.name == "NOT":
-        inner = compile_condition(rex.args[0])
-        return lambda row: None if (value := inner(row)) is None else not value
-    test = _TESTS.get(rex.name)
-    if test is not None:
-        operand = compile_condition(rex.args[0])
-        return lambda row: test(operand(row))
-    if rex.name in ("IS NOT DISTINCT FROM", "IS DISTINCT FROM"):
-        left, right = (compile_condition(a) for a in rex.args)
-        same = rex.name == "IS NOT DISTINCT FROM"
-        return lambda row: (left(row) == right(row)) is same
-    if rex.name in ("BETWEEN", "NOT BETWEEN"):
-        value, low, high = (compile_condition(a) for a in rex.args)
-        inside = _kleene([_compare(value, low, ">="), _compare(value, high, "<=")], False)
-        if rex.name == "BETWEEN":
-            return inside
-        return lambda row: None if (found := inside(row)) is None else not found
-    return compile_rex(rex)
-
-
-def _compare(left: Evaluator, right: Evaluator, operator: str) -> Evaluator:
-    def evaluate(row: Sequence[Any]) -> Any:
-        a, b = left(row), right(row)
-        if a is None or b is None:
-            return None
-        return a >= b if operator == ">=" else a <= b
-
-    return evaluate
-
-
-def _kleene(parts: list[Evaluator], decisive: bool) -> Evaluator:
-    """AND (decided by a false) or OR (decided by a true), with unknown in between."""
-
-    def evaluate(row: Sequence[Any]) -> Any:
-        result: bool | None = not decisive
-        for part in parts:
-            value = part(row)
-            if value is None:
-                result = None
-            elif value is decisive:
-                return decisive
-        return result
-
-    return evaluate
-
-
-_TESTS: dict[str, Callable[[Any], Any]] = {
-    "IS NULL": lambda v: v is None,
-    "IS NOT NULL": lambda v: v is not None,
-    "IS TRUE": lambda v: v is True,
-    "IS NOT TRUE": lambda v: v is not True,
-    "IS FALSE": lambda v: v is False,
-    "IS NOT FALSE": lambda v: v is not False,
-    "IS UNKNOWN": lambda v: v is None,
-    "IS NOT UNKNOWN": lambda v: v is not None,
-}
 
 
 def sides_of(rex: Rex, left_width: int) -> frozenset[int]:

@@ -131,7 +131,7 @@ class Expressions:
             return sql(self.pick(("NOT ({})", "({}) IS TRUE", "({}) IS NOT TRUE", "({}) IS NOT FALSE")),
                        self.condition(scope, depth - 1))  # fmt: skip
         first = self.any_value(scope, depth)
-        if made == 11 and first.type is STRING:
+        if made == 11 and first.type is STRING and first in scope:  # outer joins have no LIKE over both sides
             return sql(self.pick(("{} LIKE 'a%'", "{} LIKE '_'", "{} NOT LIKE '%b'")), first.text)
         if made == 5:
             return sql(self.pick(("{} IS NULL", "{} IS NOT NULL")), first.text)
