@@ -83,6 +83,8 @@ def _constant(rex: Const) -> Any:
 def _call(rex: Call) -> Evaluator:
     name = rex.name
     if name in ("CAST", "TRY_CAST"):
+        if isinstance(rex.args[0], Const) and rex.args[0].value is None:
+            return lambda row: None
         if isinstance(rex.type, DateType) and isinstance(rex.args[0].type, (DateType, TimestampType)):
             return _null_safe(_date_of, [compile_rex(rex.args[0])])
         return _cast(compile_rex(rex.args[0]), rex.type)

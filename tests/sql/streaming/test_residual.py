@@ -82,6 +82,10 @@ def test_a_timestamp_becomes_its_date() -> None:
     assert compile_rex(Call(DataTypes.DATE(), "CAST", (moment,)))(()) == dt.date(2024, 2, 29)
 
 
+def test_null_is_null_in_any_type() -> None:
+    assert compile_rex(Call(DataTypes.DATE(), "CAST", (const(None),)))(()) is None
+
+
 def test_a_residual_sees_the_left_row_then_the_right_one_and_can_travel() -> None:
     residual = pickle.loads(pickle.dumps(Residual(call("<", A, B))))
     assert residual((1,), (2,)) is True
