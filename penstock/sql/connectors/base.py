@@ -16,9 +16,10 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from penstock.common.config_values import parse_duration
 from penstock.common.datatypes import DataType
 from penstock.common.errors import NotSupportedError, ValidationError
-from penstock.formats.base import Option, read_options
+from penstock.formats.base import Option, one_of, read_options
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -31,6 +32,18 @@ ChangelogMode = Literal["insert-only", "changelog"]
 
 KIND_COLUMN = "__kind"
 POSITION_COLUMN = "__pos"
+
+
+WATERMARK_OPTIONS = (
+    Option("scan.watermark.emit.strategy", one_of("on-periodic", "on-event"), "on-periodic"),
+    Option("scan.watermark.emit.on-event.gap", int, 1),
+    Option("scan.watermark.idle-timeout", parse_duration),
+    Option("scan.watermark.alignment.group"),
+    Option("scan.watermark.alignment.max-drift", parse_duration),
+    Option("scan.watermark.alignment.update-interval", parse_duration),
+)
+"""Options of every source. They are for sources that make watermarks themselves, which none of SQL's does yet: as in
+Flink they are checked, and the WATERMARK clause alone decides."""
 
 
 class SqlConnector:
@@ -47,6 +60,7 @@ class SqlConnector:
         self.check_keys(options)
         try:
             self.values: dict[str, Any] = read_options(self.options, options)
+            read_options(WATERMARK_OPTIONS, options)
         except ValidationError as error:
             raise self.refused(error.what, do=error.do) from None
 
@@ -60,7 +74,8 @@ class SqlConnector:
             raise self.refused(f"connector '{self.name}' has no option '{unknown[0]}'", do=do)
 
     def knows(self, key: str) -> bool:
-        return key in ("connector", "property-version") or any(key == option.name for option in self.options)
+        known = (*self.options, *WATERMARK_OPTIONS) if "source" in self.directions else self.options
+        return key in ("connector", "property-version") or any(key == option.name for option in known)
 
     def refused(self, what: str, do: str | None = None) -> ValidationError:
         return ValidationError(what, where=f"table {self.table_path}", do=do)
