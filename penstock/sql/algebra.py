@@ -79,10 +79,14 @@ class Scan(Plan):
 
 @dataclass(frozen=True)
 class DataFrameScan(Plan):
-    """A relation the session registered itself: `relation` is Spark SQL text whose columns are in order."""
+    """A relation the session registered itself: `relation` is Spark SQL text whose columns are in order.
+
+    `source` is what made the relation, where somebody wants to know.
+    """
 
     relation: str
     name: str = ""
+    source: Any = field(default=None, compare=False)
 
     def describe(self) -> str:
         return f"Relation({self.name or self.relation})"

@@ -10,6 +10,7 @@ from penstock.common.datatypes import DataTypes
 from penstock.common.errors import NotSupportedError
 from penstock.delta.aggregates import AggSpec
 from penstock.delta.group_aggregate import GroupAggregate
+from penstock.delta.local.aggregate import PreAggregate, SliceTime, can_be_partial, can_group
 from penstock.sql.algebra import Aggregate, Field, Plan, Unnest, WindowTvf
 from penstock.sql.rex import AggCall, Call, Const, InputRef, Rex
 from penstock.sql.streaming.physical import Stream
@@ -37,6 +38,11 @@ class InputColumns:
 
 
 def plan_aggregate(planner: Planner, plan: Aggregate) -> Stream:
+    from penstock.sql.streaming.sliced_windows import plan_sliced
+
+    sliced = plan_sliced(planner, plan)
+    if sliced is not None:
+        return sliced
     stream = planner.plan(_sessions_per_key(plan))
     if plan.grouping_sets is not None:
         return _grouping_sets(planner, plan, stream)
@@ -46,18 +52,45 @@ def plan_aggregate(planner: Planner, plan: Aggregate) -> Stream:
         return plan_window_aggregate(planner, plan, stream)
     columns = InputColumns(plan.keys)
     specs = [agg_spec(c, columns) for c in plan.calls]
+    keys = range(len(plan.keys))
+    local = pre_aggregation(planner, stream, keys, specs, columns)
     operator = GroupAggregate(
-        range(len(plan.keys)), specs, input_retracts=stream.retracts, state_ttl_ms=planner.ttl_ms(plan.ttl_ms)
+        keys,
+        specs if local is None else local.partial_specs(),
+        input_retracts=stream.retracts,
+        state_ttl_ms=planner.ttl_ms(plan.ttl_ms),
+        row_count_column=None if local is None else local.row_count_column,
     )
     return planner.delta(
         plan.describe(),
         operator,
         [columns.of(stream)],
         [replace(f, time="") for f in plan.fields],
+        local=[local],
         retracts=bool(plan.calls) or stream.retracts,
         keys=frozenset({frozenset(range(len(plan.keys)))}),
         updated_by=plan.describe(),
     )
+
+
+def pre_aggregation(
+    planner: Planner,
+    stream: Stream,
+    keys: Sequence[int],
+    specs: Sequence[AggSpec],
+    columns: InputColumns,
+    slices: SliceTime | None = None,
+) -> PreAggregate | None:
+    """What can be aggregated before the exchange; None unless all of it can and gives the same result."""
+    strategy = planner.agg_phase_strategy
+    if stream.retracts or strategy == "ONE_PHASE":
+        return None
+    types = [rex.type for rex in columns.rexes]
+    if not can_group([types[k] for k in keys]):
+        return None
+    if not all(can_be_partial(spec, types, strategy == "TWO_PHASE") for spec in specs):
+        return None
+    return PreAggregate(keys, specs, types, slices)
 
 
 def _sessions_per_key(plan: Aggregate) -> Plan:

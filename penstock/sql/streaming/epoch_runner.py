@@ -13,22 +13,25 @@ from __future__ import annotations
 import pickle
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock.checkpoint.handles import OperatorSubtaskState
-from penstock.common.datatypes import RowType
+from penstock.common.datatypes import DataType, RowField, RowType
 from penstock.common.errors import InvariantError, PenstockError
 from penstock.common.ids import MAX_WATERMARK, MIN_WATERMARK
 from penstock.common.pickling import dumps, loads
 from penstock.graph.stream_graph import StreamNode
 from penstock.runtime.plan import JobDefinition, LevelPlan, NodePlan, NodeReport, SubtaskReport
-from penstock.sql.algebra import DataFrameScan, walk_plan
+from penstock.sql.algebra import DataFrameScan, Plan, Project, SetOp, walk_plan
 from penstock.sql.batch import register_udfs, spark_error
 from penstock.sql.functions.text import spark_type
+from penstock.sql.rex import InputRef
 from penstock.sql.spark_text import SparkWriter
+from penstock.sql.streaming.delta_task import DeltaTask
 from penstock.sql.streaming.epoch_time import PARAMETER
+from penstock.sql.streaming.exchange_task import LocalTask, Select, ShapeTask, shape_names
 from penstock.sql.streaming.lookups import LookupTask
 from penstock.sql.streaming.physical import (
     HIDDEN,
@@ -43,7 +46,9 @@ from penstock.sql.streaming.physical import (
     hidden_constants,
 )
 from penstock.sql.streaming.scan_source import PartSplit, part_reader, reads_relation
-from penstock.sql.streaming.tasks import DeltaTask, RouteTask, ScanTask, TaskReport, WatermarkTask
+from penstock.sql.streaming.scan_task import ScanTask
+from penstock.sql.streaming.task_report import Chain, Stage, TaskReport
+from penstock.sql.streaming.watermark_task import WatermarkTask
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -116,6 +121,7 @@ class SqlEpochRunner:
         self._group = f"penstock-sql-{uuid.uuid4().hex}"
         self._now_ms = 0
         self._kept: list[DataFrame] = []
+        self._built: set[str] = set()
 
     # -- EpochRunner ---------------------------------------------------------------------------------
 
@@ -123,12 +129,13 @@ class SqlEpochRunner:
         epoch = self._epoch(plans)
         self._now_ms = epoch.plan.processing_time_ms
         collector = _Collector(self._spark)
+        self._built = set()
         self._spark.sparkContext.setJobGroup(self._group, self._job.job_name, True)
         try:
-            for node in self._query.nodes:
-                self._build(node, epoch, collector)
             committables = {
-                output.uid: output.sink.take(self._spark, self._frame(output.stream))
+                output.uid: output.sink.take(
+                    self._spark, self._sql(self._text(output.stream.plan, epoch, collector))
+                )
                 for output in self._query.outputs
             }
         except PenstockError:
@@ -146,8 +153,9 @@ class SqlEpochRunner:
         self._drop_views()
 
     def _drop_views(self) -> None:
-        for node in self._query.nodes:
-            self._spark.catalog.dropTempView(node.view)
+        for view in self._built:
+            self._spark.catalog.dropTempView(view)
+        self._built = set()
         while self._kept:
             self._kept.pop().unpersist()
 
@@ -197,8 +205,17 @@ class SqlEpochRunner:
 
     # -- relations -----------------------------------------------------------------------------------
 
-    def _frame(self, stream: Stream) -> DataFrame:
-        return self._sql(SparkWriter(_no_scan, self._udf_text).text(stream.plan))
+    def _text(self, plan: Plan, epoch: _Epoch, collector: _Collector) -> str:
+        """A plan as Spark SQL, whose views are there."""
+        self._build_views(plan, epoch, collector)
+        return SparkWriter(_no_scan, self._udf_text).text(plan)
+
+    def _build_views(self, plan: Plan, epoch: _Epoch, collector: _Collector) -> None:
+        node = plan.source if isinstance(plan, DataFrameScan) else None
+        if node is not None and node.view not in self._built:
+            self._build(node, epoch, collector)
+        for below in plan.inputs:
+            self._build_views(below, epoch, collector)
 
     def _sql(self, text: str) -> DataFrame:
         register_udfs(self._spark, text)
@@ -214,7 +231,7 @@ class SqlEpochRunner:
         elif isinstance(node, WatermarkNode):
             frame = self._watermark(node, epoch, collector)
         elif isinstance(node, LookupNode):
-            frame = self._lookup(node)
+            frame = self._lookup(node, epoch, collector)
         elif isinstance(node, DeltaNode):
             frame = self._delta(node, epoch, collector)
         else:
@@ -222,6 +239,7 @@ class SqlEpochRunner:
         if node.view in self._query.shared:
             self._kept.append(frame.persist())
         frame.createOrReplaceTempView(node.view)
+        self._built.add(node.view)
 
     def _values(self, node: ValuesNode, epoch: _Epoch, collector: _Collector) -> DataFrame:
         assert node.values is not None
@@ -244,14 +262,20 @@ class SqlEpochRunner:
     def _scan(self, node: ScanNode, epoch: _Epoch, collector: _Collector) -> DataFrame:
         if reads_relation(node):
             return self._once(node, self._relation(node), epoch, collector)
+        return self._read(node, (self._scan_task(node, epoch, collector),), ddl(node.row_type))
+
+    def _read(self, node: ScanNode, stages: tuple[Stage, ...], schema: str) -> DataFrame:
+        """A scan and what follows it in the same Python process."""
+        subtasks = self._spark.range(0, node.parallelism, 1, node.parallelism)
+        return subtasks.mapInArrow(Chain(stages).__call__, schema)
+
+    def _scan_task(self, node: ScanNode, epoch: _Epoch, collector: _Collector) -> ScanTask:
         reads = {
             subtask: plan.source.reads
             for subtask, plan in epoch.nodes[node.uid].items()
             if plan.source is not None
         }
-        task = ScanTask(node.uid, part_reader(node), node.row_type, reads, collector.accumulator)
-        subtasks = self._spark.range(0, node.parallelism, 1, node.parallelism)
-        return subtasks.mapInArrow(task.__call__, ddl(node.row_type))
+        return ScanTask(node.uid, part_reader(node), node.row_type, reads, collector.accumulator)
 
     def _relation(self, node: ScanNode) -> str:
         assert node.connector is not None and node.scan is not None
@@ -260,23 +284,68 @@ class SqlEpochRunner:
         return f"SELECT {columns} FROM {relation}"
 
     def _watermark(self, node: WatermarkNode, epoch: _Epoch, collector: _Collector) -> DataFrame:
+        found = self._straight(node.inputs[0].plan, epoch, collector)
+        task = self._watermark_task(node, epoch, collector)
+        if found is not None:
+            return self._read(found[0], (*found[1], task), ddl(node.row_type))
+        frame = self._sql(self._text(node.inputs[0].plan, epoch, collector))
+        return frame.mapInArrow(task.__call__, ddl(node.row_type))
+
+    def _watermark_task(self, node: WatermarkNode, epoch: _Epoch, collector: _Collector) -> WatermarkTask:
         former = {}
         for subtask, plan in epoch.nodes[node.uid].items():
             state = _runtime_state(plan)
             if state:
                 former[subtask] = (state["current"], state["watermark"])
-        task = WatermarkTask(node.uid, len(node.fields), node.interval_ms, former, collector.accumulator)
-        return self._frame(node.inputs[0]).mapInArrow(task.__call__, ddl(node.row_type))
+        return WatermarkTask(
+            node.uid,
+            len(node.fields),
+            node.interval_ms,
+            former,
+            collector.accumulator,
+            node.time_column,
+            node.delay_ms,
+        )
 
-    def _lookup(self, node: LookupNode) -> DataFrame:
+    def _straight(
+        self, plan: Plan, epoch: _Epoch, collector: _Collector
+    ) -> tuple[ScanNode, tuple[Stage, ...]] | None:
+        """The stages from a scan to this plan, if Spark has nothing to compute on the way.
+
+        Then they run in one Python process, and no row goes to the JVM and back.
+        """
+        if isinstance(plan, Project):
+            columns = tuple(rex.index for rex in plan.exprs if isinstance(rex, InputRef))
+            if len(columns) < len(plan.exprs):
+                return None
+            below = self._straight(plan.input, epoch, collector)
+            return below and (below[0], (*below[1], Select(columns)))
+        node = plan.source if isinstance(plan, DataFrameScan) else None
+        if node is not None and node.view in self._query.shared:
+            return None  # computed once for all its readers
+        if isinstance(node, ScanNode) and not reads_relation(node):
+            return node, (self._scan_task(node, epoch, collector),)
+        if isinstance(node, WatermarkNode):
+            below = self._straight(node.inputs[0].plan, epoch, collector)
+            return below and (below[0], (*below[1], self._watermark_task(node, epoch, collector)))
+        return None
+
+    def _lookup(self, node: LookupNode, epoch: _Epoch, collector: _Collector) -> DataFrame:
         stream = node.inputs[0]
-        columns = [*_columns_type(stream).fields, *node.row_type.fields[-len(HIDDEN) :]]
+        columns = [*_row_type([f.type for f in stream.fields]).fields, *node.row_type.fields[-len(HIDDEN) :]]
         task = LookupTask(node.view, node.spec, RowType(columns, nullable=False), node.row_type)
-        return self._frame(stream).mapInArrow(task.__call__, ddl(node.row_type))
+        frame = self._sql(self._text(stream.plan, epoch, collector))
+        return frame.mapInArrow(task.__call__, ddl(node.row_type))
 
     def _delta(self, node: DeltaNode, epoch: _Epoch, collector: _Collector) -> DataFrame:
         task = self._delta_task(node, epoch, collector)
-        frames = [self._delta_input(node, index, task) for index in range(len(node.inputs))]
+        frames = [
+            self._branch(plan, node, index, task, epoch, collector)
+            for index, stream in enumerate(node.inputs)
+            for plan in branches(stream.plan)
+        ]
+        if node.parallelism > 1:
+            frames.append(self._marks(node, task))
         frame = frames[0]
         for other in frames[1:]:
             frame = frame.unionAll(other)
@@ -285,39 +354,51 @@ class SqlEpochRunner:
         else:
             from pyspark.sql.functions import col
 
-            frame = frame.unionAll(self._marks(node, frame)).repartitionById(
-                node.parallelism, col("__subtask")
-            )
+            frame = frame.repartitionById(node.parallelism, col("__subtask"))
         return frame.mapInArrow(task.__call__, ddl(node.row_type))
 
-    def _delta_input(self, node: DeltaNode, index: int, task: DeltaTask) -> DataFrame:
-        """One input in the shape all inputs of the operator share; see `DeltaTask`."""
-        stream = node.inputs[index]
-        text = SparkWriter(_no_scan, self._udf_text).text(stream.plan)
-        width = stream.width
+    def _branch(
+        self,
+        plan: Plan,
+        node: DeltaNode,
+        index: int,
+        task: DeltaTask,
+        epoch: _Epoch,
+        collector: _Collector,
+    ) -> DataFrame:
+        """One input, or one part of its UNION ALL, in the shape all inputs of the operator share."""
+        local = node.local[index] if node.local else None
+        assert node.operator is not None
+        shape = ShapeTask(
+            index, task.input_types, node.operator.key_columns(index), task.max_parallelism, node.parallelism
+        )
+        stages: tuple[Stage, ...] = (shape,) if local is None else (LocalTask(local), shape)
+        schema = _shape_ddl(task)
+        found = self._straight(plan, epoch, collector)
+        if found is not None:
+            return self._read(found[0], (*found[1], *stages), schema)
+        if local is None and node.parallelism == 1:
+            return self._shaped(self._text(plan, epoch, collector), index, task)
+        columns = [f"CAST(c{i} AS {spark_type(f.type)}) AS c{i}" for i, f in enumerate(plan.fields)]
+        typed = self._sql(f"SELECT {', '.join(columns)} FROM ({self._text(plan, epoch, collector)})")
+        return typed.mapInArrow(Chain(stages).__call__, schema)
+
+    def _shaped(self, text: str, index: int, task: DeltaTask) -> DataFrame:
+        """The shape made by Spark, where no Python stage is needed."""
+        width = len(task.input_types[index].fields)
         columns = ["0 AS __subtask", f"{index} AS __input"]
         columns += [f"CAST(c{width + i} AS {spark_type(f.type)}) AS {f.name}" for i, f in enumerate(HIDDEN)]
         for at, other in enumerate(task.input_types):
             for i, field in enumerate(other.fields):
                 value = f"c{i}" if at == index else "NULL"
                 columns.append(f"CAST({value} AS {spark_type(field.data_type)}) AS i{at}_{i}")
-        frame = self._sql(f"SELECT {', '.join(columns)} FROM ({text})")
-        if node.parallelism == 1:
-            return frame
-        assert node.operator is not None
-        start = 5 + sum(len(t.fields) for t in task.input_types[:index])
-        keys = node.operator.key_columns(index)
-        key_type = RowType([task.input_types[index].fields[k] for k in keys], nullable=False)
-        route = RouteTask(tuple(start + k for k in keys), key_type, task.max_parallelism, node.parallelism)
-        return frame.mapInArrow(route.__call__, frame.schema)
+        return self._sql(f"SELECT {', '.join(columns)} FROM ({text})")
 
-    def _marks(self, node: DeltaNode, like: DataFrame) -> DataFrame:
+    def _marks(self, node: DeltaNode, task: DeltaTask) -> DataFrame:
         """A row per subtask that tells it its number: a partition without rows could not know it."""
-        columns = [f"CAST(id AS INT) AS {like.columns[0]}", f"-1 AS {like.columns[1]}"]
-        columns += [
-            f"CAST(NULL AS {field.dataType.simpleString()}) AS {field.name}"
-            for field in like.schema.fields[2:]
-        ]
+        columns = ["CAST(id AS INT) AS __subtask", "-1 AS __input"]
+        types = _shape_types(task)[2:]
+        columns += [f"CAST(NULL AS {t}) AS {name}" for name, t in types]
         return self._spark.range(0, node.parallelism, 1, 1).selectExpr(*columns)
 
     def _delta_task(self, node: DeltaNode, epoch: _Epoch, collector: _Collector) -> DeltaTask:
@@ -332,7 +413,7 @@ class SqlEpochRunner:
         return DeltaTask(
             uid=node.uid,
             operator=pickle.dumps(node.operator),
-            input_types=tuple(_columns_type(stream) for stream in node.inputs),
+            input_types=tuple(_columns_type(node, index) for index in range(len(node.inputs))),
             output_type=node.row_type,
             parallelism=node.parallelism,
             max_parallelism=graph_node.max_parallelism,
@@ -357,11 +438,12 @@ class SqlEpochRunner:
             for subtask in range(stage.parallelism):
                 nodes = [self._job.graph.nodes[n] for n in stage.nodes]
                 found = tuple(self._node_report(n, subtask, epoch, reports, committables) for n in nodes)
-                wakeups = [r.next_wakeup_ms for n in nodes if (r := reports.get((n.uid, subtask)))]
-                due = [w for w in wakeups if w is not None]
+                said = [r for n in nodes if (r := reports.get((n.uid, subtask)))]
+                due = [r.next_wakeup_ms for r in said if r.next_wakeup_ms is not None]
+                busy_ms = sum(r.busy_ms for r in said)
                 if moved and not epoch.final:
                     due.append(epoch.plan.processing_time_ms)
-                made.append(SubtaskReport(stage.id, subtask, "", found, min(due, default=None)))
+                made.append(SubtaskReport(stage.id, subtask, "", found, min(due, default=None), busy_ms))
         return made
 
     def _moved(self, epoch: _Epoch, reports: Reports) -> bool:
@@ -445,12 +527,34 @@ class _Collector:
         yield from self.accumulator.value
 
 
-def _columns_type(stream: Stream) -> RowType:
-    from penstock.common.datatypes import RowField
+def _columns_type(node: DeltaNode, index: int) -> RowType:
+    """The columns of an input as they reach the operator."""
+    local = node.local[index] if node.local else None
+    types = [f.type for f in node.inputs[index].fields] if local is None else local.output_types()
+    return _row_type(types)
 
-    return RowType(
-        [RowField(f"c{i}", f.type.nullable()) for i, f in enumerate(stream.fields)], nullable=False
-    )
+
+def _row_type(types: Sequence[DataType]) -> RowType:
+    return RowType([RowField(f"c{i}", t.nullable()) for i, t in enumerate(types)], nullable=False)
+
+
+def _shape_types(task: DeltaTask) -> list[tuple[str, str]]:
+    types = ["INT", "INT", *(spark_type(f.type) for f in HIDDEN)]
+    types += [spark_type(f.data_type) for t in task.input_types for f in t.fields]
+    return list(zip(shape_names(task.input_types), types, strict=True))
+
+
+def _shape_ddl(task: DeltaTask) -> str:
+    return ", ".join(f"{name} {data_type}" for name, data_type in _shape_types(task))
+
+
+def branches(plan: Plan) -> list[Plan]:
+    """The parts of a UNION ALL, with the projections above it moved into them."""
+    if isinstance(plan, SetOp) and plan.kind == "UNION" and plan.all:
+        return [*branches(plan.left), *branches(plan.right)]
+    if isinstance(plan, Project):
+        return [replace(plan, input=below) for below in branches(plan.input)]
+    return [plan]
 
 
 def _runtime_state(plan: NodePlan) -> dict[str, Any]:
@@ -475,11 +579,13 @@ def _has_ended(plan: NodePlan) -> bool:
 
 
 def _is_small(read: Any) -> bool:
+    """Whether the epoch is certain to read the split to its end."""
     split, limit = read.split, read.limit
     assert isinstance(split, PartSplit)
-    if limit.split_ends is False or split.at_most is None:
+    left = split.rows_left(read.position)
+    if limit.split_ends is False or left is None:
         return False
-    return limit.max_records is None or split.at_most <= limit.max_records
+    return limit.max_records is None or left < limit.max_records
 
 
 def _no_scan(scan: Any) -> str:

@@ -26,7 +26,7 @@ from penstock.sql.streaming.aggregates import InputColumns
 from penstock.sql.streaming.joins import all_of, take_apart
 from penstock.sql.streaming.physical import HIDDEN, LookupNode, Stream
 from penstock.sql.streaming.residual import Residual
-from penstock.sql.streaming.tasks import RowReader
+from penstock.sql.streaming.row_reader import RowReader
 
 if TYPE_CHECKING:
     from penstock.sql.streaming.planner import Planner

@@ -21,6 +21,7 @@ from typing import Any
 from penstock.common.datatypes import DataType, DataTypes, LocalZonedTimestampType, RowField, RowType
 from penstock.common.ids import MIN_WATERMARK
 from penstock.delta.base import DeltaOperator
+from penstock.delta.local.base import LocalStage
 from penstock.sql.algebra import DataFrameScan, Field, Fields, Plan, Project, Scan, Values
 from penstock.sql.connectors import SqlConnector
 from penstock.sql.functions.text import quoted_name, spark_type
@@ -64,6 +65,8 @@ class ScanNode(PhysicalNode):
     scan: Scan | None = None
     connector: SqlConnector | None = None
     columns: tuple[str, ...] = ()
+    arrow: bool | None = None
+    """Whether files are read as Arrow batches; None until somebody asks (`scan_source.reads_arrow`)."""
 
 
 @dataclass(eq=False)
@@ -75,16 +78,20 @@ class ValuesNode(PhysicalNode):
 
 @dataclass(eq=False)
 class WatermarkNode(PhysicalNode):
-    """Its input has the row time and the watermark expression as its last visible columns."""
+    """With `delay_ms` the watermark is a column less that; else the input has, as its last visible columns, the row
+    time and the watermark expression."""
 
     interval_ms: int = 200
+    time_column: int = 0
+    delay_ms: int | None = None
 
 
 @dataclass(eq=False)
 class DeltaNode(PhysicalNode):
-    """A stateful operator. `keyed` False: one subtask has everything."""
+    """A stateful operator, and for each input what is done before its rows are sent to it, if anything is."""
 
     operator: DeltaOperator | None = None
+    local: tuple[LocalStage | None, ...] = ()
 
     @property
     def is_keyed(self) -> bool:
@@ -157,7 +164,7 @@ def view_of(node: PhysicalNode) -> DataFrameScan:
     """A node's output as a leaf of the next plan."""
     columns = [f"c{i}" for i in range(len(node.fields))] + [f.name for f in HIDDEN]
     shown = ", ".join(f"{name} AS c{i}" for i, name in enumerate(columns))
-    return DataFrameScan((*node.fields, *HIDDEN), f"SELECT {shown} FROM {node.view}", node.name)
+    return DataFrameScan((*node.fields, *HIDDEN), f"SELECT {shown} FROM {node.view}", node.name, node)
 
 
 @dataclass(frozen=True)

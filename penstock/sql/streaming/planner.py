@@ -13,9 +13,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from penstock.common.config_values import parse_duration
-from penstock.common.datatypes import DataTypes
+from penstock.common.datatypes import DataTypes, DayTimeIntervalType
 from penstock.common.errors import NotSupportedError, ValidationError
 from penstock.delta.base import DeltaOperator
+from penstock.delta.local.base import LocalStage
 from penstock.sql.algebra import (
     Aggregate,
     Correlate,
@@ -39,7 +40,7 @@ from penstock.sql.algebra import (
 )
 from penstock.sql.connectors import find_connector
 from penstock.sql.required_columns import required_columns
-from penstock.sql.rex import Call, InputRef, Rex, UdfCall, transform, walk
+from penstock.sql.rex import Call, Const, InputRef, Rex, UdfCall, transform, walk
 from penstock.sql.streaming.advice import STRATEGY, check_updates
 from penstock.sql.streaming.epoch_time import with_epoch_time
 from penstock.sql.streaming.physical import (
@@ -56,6 +57,7 @@ from penstock.sql.streaming.physical import (
 )
 from penstock.sql.streaming.sharing import shared
 
+AGG_PHASE_STRATEGY = "table.optimizer.agg-phase-strategy"
 AUTO_WATERMARK_INTERVAL = "pipeline.auto-watermark-interval"
 
 
@@ -117,6 +119,11 @@ class Planner:
         return self.state_ttl_ms if hinted is None else hinted
 
     @property
+    def agg_phase_strategy(self) -> str:
+        """AUTO pre-aggregates where the result is exactly the same, TWO_PHASE also sums of floats."""
+        return self.config.get(AGG_PHASE_STRATEGY, "AUTO").upper()
+
+    @property
     def zone(self) -> str:
         zone = self.config.get("table.local-time-zone", "default")
         return "UTC" if zone == "default" else zone
@@ -135,10 +142,11 @@ class Planner:
         operator: DeltaOperator,
         inputs: Sequence[Stream],
         fields: Sequence[Field],
+        local: Sequence[LocalStage | None] = (),
         **properties: Any,
     ) -> Stream:
-        """A stateful operator over streams."""
-        node = DeltaNode(name, tuple(fields), tuple(inputs), operator=operator)
+        """A stateful operator over streams; `local` is what happens to each input before the exchange."""
+        node = DeltaNode(name, tuple(fields), tuple(inputs), operator=operator, local=tuple(local))
         node.parallelism = self.parallelism if node.is_keyed else 1
         node.retracts = properties.get("retracts", False)
         node.keys = properties.get("keys", frozenset())
@@ -220,13 +228,16 @@ class Planner:
         stream = self.plan(plan.input)
         if isinstance(plan.expression, Call) and plan.expression.name == "SOURCE_WATERMARK":
             raise NotSupportedError("SOURCE_WATERMARK()", "no connector here makes watermarks itself")
-        time = InputRef(plan.fields[plan.column].type, plan.column)
-        extra = [time, plan.expression]
-        wide = stream.project(
-            (*stream.fields, *(Field(f"${i}", e.type) for i, e in enumerate(extra))), [*stream.refs(), *extra]
-        )
         interval = parse_duration(self.config.get(AUTO_WATERMARK_INTERVAL, "200 ms")).to_millis()
-        node = WatermarkNode(plan.describe(), plan.fields, (wide,), interval_ms=interval)
+        node = WatermarkNode(
+            plan.describe(), plan.fields, (stream,), interval_ms=interval, time_column=plan.column
+        )
+        node.delay_ms = _delay(plan)
+        if node.delay_ms is None:
+            time = InputRef(plan.fields[plan.column].type, plan.column)
+            extra = [time, plan.expression]
+            fields = (*stream.fields, *(Field(f"${i}", e.type) for i, e in enumerate(extra)))
+            node.inputs = (stream.project(fields, [*stream.refs(), *extra]),)
         node.parallelism = self.parallelism
         return replace(
             self.add(node), retracts=stream.retracts, keys=stream.keys, updated_by=stream.updated_by
@@ -292,6 +303,20 @@ class Planner:
 
     def _match(self, plan: MatchRecognize) -> Stream:
         raise NotSupportedError("MATCH_RECOGNIZE", "the pattern engine is not connected to SQL yet")
+
+
+def _delay(plan: Watermark) -> int | None:
+    """How far the watermark lags behind the row time, where the expression says just that."""
+    rex = plan.expression
+    if isinstance(rex, InputRef) and rex.index == plan.column:
+        return 0
+    if isinstance(rex, Call) and rex.name == "-" and len(rex.args) == 2:
+        time, delay = rex.args
+        if not isinstance(time, InputRef) or time.index != plan.column or not isinstance(delay, Const):
+            return None
+        if isinstance(delay.type, DayTimeIntervalType) and delay.value is not None:
+            return int(delay.value)
+    return None
 
 
 def hidden_last(stream: Stream, inner: Plan, fields: Sequence[Field], width: int, added: int) -> Stream:

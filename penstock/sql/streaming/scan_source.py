@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from penstock.common.config_values import parse_duration
 from penstock.common.errors import InvariantError, NotSupportedError
 from penstock.connectors.source import (
@@ -27,7 +30,9 @@ from penstock.connectors.source import (
 )
 from penstock.sql.connectors.datagen import DataGenConnector
 from penstock.sql.connectors.filesystem import columnar
+from penstock.sql.connectors.filesystem.arrow_reader import can_read, count_rows, read_batches
 from penstock.sql.connectors.filesystem.connector import FileSystemConnector
+from penstock.sql.connectors.spark_types import RowsToArrow
 from penstock.sql.streaming.physical import PhysicalNode, ScanNode, ValuesNode
 
 Rows = Iterator[tuple[Any, ...]]
@@ -35,10 +40,15 @@ Rows = Iterator[tuple[Any, ...]]
 
 @dataclass(frozen=True)
 class PartSplit(SourceSplit):
-    """Parts that are read in order. `at_most` bounds the number of rows, None if nobody knows."""
+    """Parts that are read in order. `at_most` bounds the rows of each part, None if nobody knows."""
 
     parts: tuple[Any, ...] = ()
-    at_most: int | None = None
+    at_most: tuple[int, ...] | None = None
+
+    def rows_left(self, position: Any) -> int | None:
+        """At most so many rows come after a position."""
+        part, row = position or (0, 0)
+        return None if self.at_most is None else sum(self.at_most[part:]) - row
 
 
 class TableSource(Source):
@@ -58,11 +68,11 @@ class TableSource(Source):
     def create_enumerator(self, context: EnumeratorContext, restored: Any = None) -> SplitEnumerator:
         node = self._node
         if isinstance(node, ValuesNode):
-            return _Once(PartSplit("values", (0,), 0))
+            return _Once(PartSplit("values", (0,), (0,)))
         assert isinstance(node, ScanNode) and node.scan is not None
         connector, table = node.connector, node.scan.table
         if reads_relation(node):
-            return _Once(PartSplit("relation", (0,), 0))
+            return _Once(PartSplit("relation", (0,), (0,)))
         if isinstance(connector, FileSystemConnector):
             return _Files(connector, table, context.parallelism, restored)
         if isinstance(connector, DataGenConnector):
@@ -123,7 +133,7 @@ class _Files(SplitEnumerator):
 
     def _split(self, files: tuple[Any, ...]) -> PartSplit:
         self._count += 1
-        return PartSplit(f"files-{self._count}", files, _row_bound(self._connector, files))
+        return PartSplit(f"files-{self._count}", files, _row_bounds(self._connector, self._table, files))
 
     def next_wakeup_ms(self, now_ms: int) -> int | None:
         return None if self._interval_ms is None else self._next_look_ms
@@ -140,11 +150,13 @@ def _file_id(split: Any) -> str:
     return f"{split.file.path}@{split.start}"
 
 
-def _row_bound(connector: FileSystemConnector, files: Sequence[Any]) -> int | None:
-    """A text row takes at least a byte, and its line end."""
+def _row_bounds(connector: FileSystemConnector, table: Any, files: Sequence[Any]) -> tuple[int, ...] | None:
+    """Parquet files say it; a text row takes at least a byte, and its line end."""
+    if connector.format.name == "parquet":
+        return count_rows(connector.scan(table), list(files))
     if connector.format.framing not in ("csv", "line") or any(s.file.is_compressed for s in files):
         return None
-    return sum(s.length + 1 for s in files)
+    return tuple(s.length + 1 for s in files)
 
 
 class _Generated(SplitEnumerator):
@@ -163,7 +175,7 @@ class _Generated(SplitEnumerator):
         self._splits = [self._split(generator)]
 
     def _split(self, generator: Any) -> PartSplit:
-        return PartSplit("rows", ((generator, self._total),), self._total)
+        return PartSplit("rows", ((generator, self._total),), None if self._total is None else (self._total,))
 
     def discover(self) -> Sequence[SourceSplit]:
         found, self._splits = self._splits, []
@@ -184,12 +196,27 @@ class _Generated(SplitEnumerator):
 
 @dataclass(frozen=True)
 class PartReader:
-    """How a part becomes rows, inside a task. Each row has `width` columns, then its kind."""
+    """How a part becomes batches of `width` columns and the kind, inside a task."""
 
     scan: Any = None
     width: int = 0
+    arrow: bool = False
 
-    def rows(self, part: Any, skip: int) -> Rows:
+    def batches(
+        self, part: Any, skip: int, limit: int | None, to_arrow: RowsToArrow
+    ) -> Iterator[pa.RecordBatch]:
+        """The part's rows from `skip` on, at least `limit` of them if there are as many."""
+        if not self.arrow:
+            yield from to_arrow.batches(islice(self._rows(part, skip), limit))
+            return
+        for batch in read_batches(self.scan, part, skip):
+            kinds = pa.array(np.zeros(batch.num_rows, np.int8))
+            columns = [*batch.columns, kinds]
+            types = to_arrow.schema.types
+            cast = [c if c.type == t else c.cast(t) for c, t in zip(columns, types, strict=True)]
+            yield pa.RecordBatch.from_arrays(cast, schema=to_arrow.schema)
+
+    def _rows(self, part: Any, skip: int) -> Rows:
         if self.scan is None:
             generator, total = part
             end = total if total is not None else skip + _Generated._CHUNK * 1000
@@ -211,16 +238,39 @@ def _numbered(generator: Any, start: int, end: int) -> Rows:
 
 
 def reads_relation(node: PhysicalNode) -> bool:
-    """Whether Spark itself reads the table, all at once: Parquet and ORC files that do not grow."""
+    """Whether Spark itself reads the table, all at once: columnar files that do not grow and Arrow cannot cut."""
     if not isinstance(node, ScanNode) or not isinstance(node.connector, FileSystemConnector):
         return False
     assert node.scan is not None
-    return columnar.reads(node.connector.format.name) and node.connector.is_bounded(node.scan.table)
+    if not columnar.reads(node.connector.format.name) or reads_arrow(node):
+        return False
+    if not node.connector.is_bounded(node.scan.table):
+        raise NotSupportedError(
+            f"a growing table of {node.connector.format.name} files with these types",
+            "its files can only be read as a whole",
+        )
+    return True
+
+
+def reads_arrow(node: ScanNode) -> bool:
+    """Whether the table's files are read as Arrow batches; asked once, when the query is planned."""
+    if node.arrow is None:
+        connector = node.connector
+        assert node.scan is not None
+        node.arrow = (
+            isinstance(connector, FileSystemConnector)
+            and connector.format.name == "parquet"
+            and can_read(
+                connector.scan(node.scan.table, list(node.columns)), connector.splits(node.scan.table)
+            )
+        )
+    return node.arrow
 
 
 def part_reader(node: ScanNode) -> PartReader:
     """The reader of a scan, picklable."""
     assert node.scan is not None
     if isinstance(node.connector, FileSystemConnector):
-        return PartReader(node.connector.scan(node.scan.table, list(node.columns)), len(node.fields))
+        scan = node.connector.scan(node.scan.table, list(node.columns))
+        return PartReader(scan, len(node.fields), reads_arrow(node))
     return PartReader(None, len(node.fields))

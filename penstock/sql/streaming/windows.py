@@ -59,13 +59,7 @@ def plan_window_tvf(planner: Planner, plan: WindowTvf) -> Stream:
     from penstock.sql.streaming.planner import hidden_last
 
     stream = planner.plan(plan.input)
-    time = stream.fields[plan.time_column]
-    if not time.time:
-        raise ValidationError(
-            f"{plan.kind} requires a time attribute, but '{time.name}' is an ordinary timestamp here: "
-            "an operator below does not keep rows in order of time",
-            do="put the window below the join or aggregate",
-        )
+    time = time_attribute(stream, plan)
     zone = planner.zone if isinstance(time.type, LocalZonedTimestampType) else None
     processing = time.time == "proctime"
     width = stream.width
@@ -89,6 +83,18 @@ def _at_now(stream: Stream, column: int) -> Stream:
     exprs = stream.refs()
     exprs[column] = EPOCH_TIME
     return stream.project(stream.fields, exprs)
+
+
+def time_attribute(stream: Stream, plan: WindowTvf) -> Field:
+    """The column whose time the windows cut."""
+    time = stream.fields[plan.time_column]
+    if not time.time:
+        raise ValidationError(
+            f"{plan.kind} requires a time attribute, but '{time.name}' is an ordinary timestamp here: "
+            "an operator below does not keep rows in order of time",
+            do="put the window below the join or aggregate",
+        )
+    return time
 
 
 # --- aggregate --------------------------------------------------------------------------------------------
@@ -132,7 +138,7 @@ def plan_window_aggregate(planner: Planner, plan: Aggregate, stream: Stream) -> 
     ]
     name = f"Window{plan.describe()}"
     result = planner.delta(name, operator, [columns.of(stream)], fields)
-    return _arranged(result, plan, others, properties, window)
+    return arranged(result, plan, others, properties, window)
 
 
 def _window_time(stream: Stream, plan: Aggregate, window: WindowColumns) -> Field:
@@ -144,9 +150,10 @@ def _window_time(stream: Stream, plan: Aggregate, window: WindowColumns) -> Fiel
     return Field("window_time", data_type)
 
 
-def _arranged(
+def arranged(
     result: Stream, plan: Aggregate, others: list[Rex], properties: dict[int, str], below: WindowColumns
 ) -> Stream:
+    """The operator's columns (other keys, calls, window properties) in the order of the plan."""
     width = result.width
     behind = {"window_start": width - 3, "window_end": width - 2, "window_time": width - 1}
     exprs: list[Rex] = []

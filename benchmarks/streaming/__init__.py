@@ -1,0 +1,1 @@
+"""Input and queries of benchmarks/streaming_sql.py."""

@@ -1,0 +1,24 @@
+"""The contract of local stages."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import pyarrow as pa
+
+from penstock.common.datatypes import DataType
+
+KIND, WATERMARK, POSITION = "__kind", "__wm", "__pos"
+HIDDEN_COUNT = 3
+
+
+class LocalStage(ABC):
+    """Built by the planner, pickled, called in a task with the rows of an epoch (or a large piece of it)."""
+
+    @abstractmethod
+    def output_types(self) -> list[DataType]:
+        """The types of the columns that come out, without the hidden ones."""
+
+    @abstractmethod
+    def __call__(self, table: pa.Table) -> pa.Table:
+        """Input columns c0.., then kind, watermark, position, at least one row; the same form comes out."""

@@ -1,0 +1,155 @@
+"""A stateful operator for one epoch, inside a Spark task: rows in, the operator, rows out, a delta of its state."""
+
+from __future__ import annotations
+
+import pickle
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.compute as pc
+
+from penstock.checkpoint.storage import CheckpointStorage
+from penstock.common.codecs import compile_codec
+from penstock.common.datatypes import RowType
+from penstock.common.ids import MIN_WATERMARK, EpochId
+from penstock.common.key_groups import key_group_range
+from penstock.delta.base import Batch, DeltaContext, DeltaOperator
+from penstock.sql.connectors.spark_types import RowsToArrow
+from penstock.sql.streaming.physical import SUBTASK_BITS
+from penstock.sql.streaming.row_reader import RowReader
+from penstock.sql.streaming.task_report import Batches, TaskReport
+from penstock.state.backend import KeyedStateRestore, next_handle
+from penstock.state.factory import open_keyed_backend
+
+if TYPE_CHECKING:
+    from penstock.state.keyed import StoredKeyedBackend
+
+
+@dataclass(frozen=True)
+class DeltaTask:
+    """One epoch of a stateful operator.
+
+    Input columns: subtask, input index (-1: only tells the subtask), then kind, watermark and position, then
+    the columns of each input one after the other.
+    """
+
+    uid: str
+    operator: bytes
+    input_types: tuple[RowType, ...]
+    output_type: RowType
+    parallelism: int
+    max_parallelism: int
+    restores: tuple[KeyedStateRestore, ...]
+    epoch: EpochId
+    processing_time_ms: int
+    former_watermark: int
+    watermark: int
+    job_id: str
+    backend: str
+    local_dir: str
+    storage: CheckpointStorage
+    report: Any
+
+    def __call__(self, batches: Batches) -> Batches:
+        started = time.thread_time()
+        subtask, inputs, count = self._read(batches)
+        operator: DeltaOperator = pickle.loads(self.operator)
+        state = self._open(subtask)
+        restore = self.restores[subtask]
+        try:
+            snapshot = state.begin_epoch(restore, self.processing_time_ms)
+            output, context = self._run(operator, state, subtask, inputs)
+            wakeup = state.processing_timers.next_time()
+            delta = state.end_epoch(self.epoch)
+            handle = next_handle(restore, snapshot, self.epoch, delta)
+        finally:
+            state.close()
+        self.report.add(
+            [
+                TaskReport(
+                    self.uid,
+                    subtask,
+                    keyed=handle,
+                    records_in=count,
+                    records_out=len(output),
+                    metrics=context.metrics,
+                    next_wakeup_ms=wakeup,
+                    busy_ms=(time.thread_time() - started) * 1000,
+                )
+            ]
+        )
+        yield from self._batches(output, subtask)
+
+    def _read(self, batches: Batches) -> tuple[int, list[Batch], int]:
+        """All rows of the epoch, by input, in arrival order."""
+        subtask, count = 0, 0
+        found: list[list[tuple[int, int, int, tuple[Any, ...]]]] = [[] for _ in self.input_types]
+        readers = [RowReader(t) for t in self.input_types]
+        mixed = len(self.input_types) > 1 or self.parallelism > 1
+        for batch in batches:
+            if batch.num_rows == 0:
+                continue
+            subtask = batch.column(0)[0].as_py()
+            tags = batch.column(1)
+            start = 5
+            for index, input_type in enumerate(self.input_types):
+                width = len(input_type.fields)
+                mine = batch.filter(pc.equal(tags, index)) if mixed else batch
+                columns = mine.select(range(start, start + width))
+                rows = readers[index].rows(columns) if width else iter([()] * mine.num_rows)
+                hidden = [mine.column(i).to_pylist() for i in (4, 2, 3)]
+                found[index].extend(zip(*hidden, rows, strict=True))
+                count += mine.num_rows
+                start += width
+        return subtask, [self._in_order(rows) for rows in found], count
+
+    def _in_order(self, rows: list[tuple[int, int, int, tuple[Any, ...]]]) -> Batch:
+        if self.parallelism > 1:
+            rows.sort(key=lambda row: row[0])
+        return Batch([r[3] for r in rows], [r[1] for r in rows], [r[2] for r in rows])
+
+    def _open(self, subtask: int) -> StoredKeyedBackend:
+        groups = key_group_range(subtask, self.max_parallelism, self.parallelism)
+        return open_keyed_backend(
+            self.backend,
+            local_dir=self.local_dir,
+            job_id=self.job_id,
+            uid=self.uid,
+            subtask=subtask,
+            first_key_group=groups[0],
+            last_key_group=groups[-1],
+            max_parallelism=self.max_parallelism,
+            key_codec=compile_codec(None),
+            storage=self.storage,
+            file_prefix=f"shared/{self.uid}-{subtask}",
+        )
+
+    def _run(
+        self, operator: DeltaOperator, state: StoredKeyedBackend, subtask: int, inputs: list[Batch]
+    ) -> tuple[Batch, DeltaContext]:
+        context = DeltaContext(
+            state,
+            subtask,
+            self.parallelism,
+            self.processing_time_ms,
+            self.former_watermark,
+        )
+        operator.open(context)
+        operator.begin_epoch()
+        for index, batch in enumerate(inputs):
+            if batch.rows:
+                operator.process(index, batch)
+        if self.watermark > self.former_watermark:
+            operator.advance(self.watermark)
+            context.watermark = self.watermark
+        operator.end_epoch()
+        operator.close()
+        return operator.output, context
+
+    def _batches(self, output: Batch, subtask: int) -> Batches:
+        to_arrow = RowsToArrow(self.output_type)
+        base = subtask << SUBTASK_BITS
+        watermarks = output.watermarks or [MIN_WATERMARK] * len(output)
+        hidden = zip(output.rows, output.kinds, watermarks, range(base, base + len(output)), strict=True)
+        return to_arrow.batches((*row, kind, wm, pos) for row, kind, wm, pos in hidden)

@@ -1,0 +1,137 @@
+"""The stage before an exchange: local work, whose row is whose, and the shape that all inputs of an operator share.
+
+    __subtask  __input  __kind  __wm  __pos  | columns of input 0 | columns of input 1 | ...
+
+A row has NULLs in the columns of the other inputs. Which subtask owns a key is computed once per distinct key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.common.codecs import compile_codec
+from penstock.common.datatypes import RowType
+from penstock.common.key_groups import subtask_for_key
+from penstock.delta.local.base import LocalStage
+from penstock.sql.connectors.spark_types import arrow_type
+from penstock.sql.streaming.physical import HIDDEN
+from penstock.sql.streaming.row_reader import RowReader
+from penstock.sql.streaming.task_report import Batches
+
+LOCAL_ROWS = 1 << 20
+"""How many rows a local stage sees at once: the more, the more it can put together."""
+_BATCH_ROWS = 1 << 16
+
+
+@dataclass(frozen=True)
+class Select:
+    """Some columns, in another order."""
+
+    columns: tuple[int, ...]
+
+    def __call__(self, batches: Batches) -> Batches:
+        for batch in batches:
+            yield batch.select(list(self.columns))
+
+
+@dataclass(frozen=True)
+class LocalTask:
+    """Runs a local stage over large pieces of the epoch."""
+
+    stage: LocalStage
+
+    def __call__(self, batches: Batches) -> Batches:
+        for table in _pieces(batches):
+            yield from self.stage(table).to_batches(_BATCH_ROWS)
+
+
+def _pieces(batches: Batches) -> Iterator[pa.Table]:
+    pending: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        if batch.num_rows:
+            pending.append(_named(batch))
+            rows += batch.num_rows
+        if rows >= LOCAL_ROWS:
+            yield pa.Table.from_batches(pending)
+            pending, rows = [], 0
+    if pending:
+        yield pa.Table.from_batches(pending)
+
+
+def _named(batch: pa.RecordBatch) -> pa.RecordBatch:
+    names = [f"c{i}" for i in range(batch.num_columns - len(HIDDEN))]
+    return batch.rename_columns([*names, *(f.name for f in HIDDEN)])
+
+
+@dataclass(frozen=True)
+class ShapeTask:
+    """Puts rows of one input into the shared shape; `input_types` are the columns of all inputs."""
+
+    index: int
+    input_types: tuple[RowType, ...]
+    key_columns: tuple[int, ...]
+    max_parallelism: int
+    parallelism: int
+
+    def __call__(self, batches: Batches) -> Batches:
+        width = len(self.input_types[self.index].fields)
+        types = [[arrow_type(f.data_type) for f in t.fields] for t in self.input_types]
+        owner = _Owner(self)
+        for batch in batches:
+            rows = batch.num_rows
+            if not rows:
+                continue
+            columns = [owner.subtasks(batch), pa.array(np.full(rows, self.index, np.int32))]
+            columns += [batch.column(width + i) for i in range(len(HIDDEN))]
+            for at, fields in enumerate(types):
+                for i, data_type in enumerate(fields):
+                    mine = (
+                        _cast(batch.column(i), data_type) if at == self.index else pa.nulls(rows, data_type)
+                    )
+                    columns.append(mine)
+            yield pa.RecordBatch.from_arrays(columns, names=shape_names(self.input_types))
+
+
+def shape_names(input_types: tuple[RowType, ...]) -> list[str]:
+    names = ["__subtask", "__input", *(f.name for f in HIDDEN)]
+    return names + [f"i{at}_{i}" for at, t in enumerate(input_types) for i in range(len(t.fields))]
+
+
+def _cast(column: pa.Array, data_type: pa.DataType) -> pa.Array:
+    return column if column.type == data_type else column.cast(data_type)
+
+
+class _Owner:
+    """Which subtask owns a row's key, as the keyed backend will see it."""
+
+    def __init__(self, task: ShapeTask) -> None:
+        self._task = task
+        fields = task.input_types[task.index].fields
+        self._reader = RowReader(RowType([fields[k] for k in task.key_columns], nullable=False))
+        self._encode = compile_codec(None).encode_key
+        self._known: dict[Any, int] = {}
+
+    def subtasks(self, batch: pa.RecordBatch) -> pa.Array:
+        task = self._task
+        if task.parallelism == 1:
+            return pa.array(np.zeros(batch.num_rows, np.int32))
+        keys = batch.select(list(task.key_columns))
+        if keys.num_columns == 1 and not pa.types.is_nested(keys.column(0).type):
+            codes = keys.column(0).dictionary_encode(null_encoding="encode")
+            distinct = pa.RecordBatch.from_arrays([codes.dictionary], names=["k"])
+            owners = np.array(self._owners(distinct), np.int32)
+            return pa.array(owners[np.asarray(codes.indices)])
+        return pa.array(self._owners(keys), pa.int32())
+
+    def _owners(self, keys: pa.RecordBatch) -> list[int]:
+        task, encode = self._task, self._encode
+        return [
+            subtask_for_key(encode(key), task.max_parallelism, task.parallelism)
+            for key in self._reader.rows(keys)
+        ]

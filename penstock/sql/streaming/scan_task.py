@@ -1,0 +1,107 @@
+"""Reading: the first stage of every streaming query, inside a Spark task.
+
+Its input rows are the numbers of the subtasks a task stands for. Rows come with the hidden columns: kind, no
+watermark yet, and their place in the order of arrival.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.common.datatypes import RowType
+from penstock.common.ids import MIN_WATERMARK
+from penstock.runtime.plan import SplitProgress, SplitRead
+from penstock.sql.connectors.spark_types import RowsToArrow
+from penstock.sql.streaming.physical import HIDDEN, SUBTASK_BITS
+from penstock.sql.streaming.scan_source import PartReader, PartSplit
+from penstock.sql.streaming.task_report import Batches, TaskReport
+
+
+@dataclass(frozen=True)
+class ScanTask:
+    """Reads the epoch's share of every subtask's splits."""
+
+    uid: str
+    reader: PartReader
+    row_type: RowType
+    reads: Mapping[int, Sequence[SplitRead]]
+    report: Any
+
+    def __call__(self, batches: Batches) -> Batches:
+        to_arrow = RowsToArrow(RowType(self.row_type.fields[: -len(HIDDEN) + 1], nullable=False))
+        for batch in batches:
+            for subtask in batch.column(0).to_pylist():
+                yield from self._subtask(subtask, to_arrow)
+
+    def _subtask(self, subtask: int, to_arrow: RowsToArrow) -> Batches:
+        started, done, position = time.thread_time(), [], subtask << SUBTASK_BITS
+        for read in self.reads.get(subtask, ()):
+            progress = _Progress(read)
+            for batch in self._split(progress, to_arrow):
+                yield _with_hidden(batch, position)
+                position += batch.num_rows
+            done.append(progress.report())
+        number = position - (subtask << SUBTASK_BITS)
+        busy_ms = (time.thread_time() - started) * 1000
+        report = TaskReport(self.uid, subtask, splits=tuple(done), records_out=number, busy_ms=busy_ms)
+        self.report.add([report])
+
+    def _split(self, progress: _Progress, to_arrow: RowsToArrow) -> Iterator[pa.RecordBatch]:
+        """Columns of the table and the kind; `progress` follows what is handed out."""
+        while (part := progress.part()) is not None:
+            for batch in self.reader.batches(part, progress.row, progress.left, to_arrow):
+                taken = batch if progress.left is None else batch.slice(0, progress.left)
+                progress.took(taken.num_rows)
+                if taken.num_rows:
+                    yield taken
+                if progress.left == 0:
+                    break
+            else:
+                progress.next_part()
+
+
+class _Progress:
+    """How far an epoch has read into a split."""
+
+    def __init__(self, read: SplitRead) -> None:
+        assert isinstance(read.split, PartSplit)
+        self._split = read.split
+        self._ends = read.limit.split_ends is not False
+        self._index: int
+        self.row: int
+        self._index, self.row = read.position or (0, 0)
+        self.left = read.limit.max_records
+        self._count = 0
+
+    def part(self) -> Any:
+        """The part to go on with; None when there is none, or the epoch has enough."""
+        if self._index >= len(self._split.parts) or self.left == 0:
+            return None
+        return self._split.parts[self._index]
+
+    def took(self, rows: int) -> None:
+        self.row += rows
+        self._count += rows
+        if self.left is not None:
+            self.left -= rows
+
+    def next_part(self) -> None:
+        self._index, self.row = self._index + 1, 0
+
+    def report(self) -> SplitProgress:
+        finished = self._index >= len(self._split.parts) and self._ends
+        return SplitProgress(self._split.split_id, (self._index, self.row), finished, self._count)
+
+
+def _with_hidden(batch: pa.RecordBatch, position: int) -> pa.RecordBatch:
+    rows = batch.num_rows
+    watermarks = pa.array(np.full(rows, MIN_WATERMARK, np.int64))
+    positions = pa.array(np.arange(position, position + rows, dtype=np.int64))
+    names = [*batch.schema.names[:-1], *(f.name for f in HIDDEN)]
+    return pa.RecordBatch.from_arrays([*batch.columns, watermarks, positions], names=names)
