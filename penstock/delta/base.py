@@ -71,6 +71,7 @@ class DeltaContext:
     keyed_state: KeyedStateBackend
     subtask_index: int = 0
     parallelism: int = 1
+    max_parallelism: int = 128
     processing_time_ms: int = 0
     watermark: int = MIN_WATERMARK
     batch_end: bool = False

@@ -87,9 +87,9 @@ class Rank(DeltaOperator):
         state_ttl_ms: int = 0,
     ) -> None:
         self._partition_columns = tuple(partition_columns)
-        self._order = tuple(order)
+        self.order = tuple(order)
         self._start = max(start, 1)
-        self._end = end
+        self.end = end
         self._end_column = end_column
         self._upsert_columns = None if upsert_key is None else tuple(upsert_key)
         self._outputs_rank = outputs_rank
@@ -116,7 +116,7 @@ class Rank(DeltaOperator):
             self._by_key = backend.get_partitioned_state(
                 with_ttl(MapStateDescriptor("by-key", pickled, pickled), self._ttl_ms)
             )
-        row_key = sort_key(self._order)
+        row_key = sort_key(self.order)
         self._sort_key = lambda leader: (row_key(leader[1]), leader[0])
 
     def process(self, input_index: int, batch: Batch) -> None:
@@ -128,7 +128,7 @@ class Rank(DeltaOperator):
     def _update_partition(self, rows: Sequence[Row], weights: Sequence[int] | None) -> None:
         partition = _Partition(self._leaders.value())
         if partition.end < 0:
-            partition.end = self._end if self._end_column is None else rows[0][self._end_column]  # type: ignore[assignment]
+            partition.end = self.end if self._end_column is None else rows[0][self._end_column]  # type: ignore[assignment]
         before = self._result(partition)
         for at, row in enumerate(rows):
             comes = weights is None or weights[at] > 0

@@ -7,6 +7,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.checkpoint.storage import CheckpointStorage
@@ -15,8 +17,9 @@ from penstock.common.datatypes import RowType
 from penstock.common.ids import MIN_WATERMARK, EpochId
 from penstock.common.key_groups import key_group_range
 from penstock.delta.base import Batch, DeltaContext, DeltaOperator
+from penstock.delta.columnar.base import ColumnarOperator
 from penstock.sql.connectors.spark_types import RowsToArrow
-from penstock.sql.streaming.physical import SUBTASK_BITS
+from penstock.sql.streaming.physical import HIDDEN, SUBTASK_BITS
 from penstock.sql.streaming.row_reader import RowReader
 from penstock.sql.streaming.task_report import Batches, TaskReport
 from penstock.state.backend import KeyedStateRestore, next_handle
@@ -24,6 +27,9 @@ from penstock.state.factory import open_keyed_backend
 
 if TYPE_CHECKING:
     from penstock.state.keyed import StoredKeyedBackend
+
+
+_BATCH_ROWS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -53,13 +59,14 @@ class DeltaTask:
 
     def __call__(self, batches: Batches) -> Batches:
         started = time.thread_time()
-        subtask, inputs, count = self._read(batches)
         operator: DeltaOperator = pickle.loads(self.operator)
+        columnar = isinstance(operator, ColumnarOperator)
+        subtask, inputs, count = self._tables(batches) if columnar else self._read(batches)
         state = self._open(subtask)
         restore = self.restores[subtask]
         try:
             snapshot = state.begin_epoch(restore, self.processing_time_ms)
-            output, context = self._run(operator, state, subtask, inputs)
+            context = self._run(operator, state, subtask, inputs)
             wakeup = state.processing_timers.next_time()
             delta = state.end_epoch(self.epoch)
             handle = next_handle(restore, snapshot, self.epoch, delta)
@@ -72,14 +79,17 @@ class DeltaTask:
                     subtask,
                     keyed=handle,
                     records_in=count,
-                    records_out=len(output),
+                    records_out=_count(operator),
                     metrics=context.metrics,
                     next_wakeup_ms=wakeup,
                     busy_ms=(time.thread_time() - started) * 1000,
                 )
             ]
         )
-        yield from self._batches(output, subtask)
+        if isinstance(operator, ColumnarOperator):
+            yield from self._numbered(operator.output_tables, subtask)
+        else:
+            yield from self._batches(operator.output, subtask)
 
     def _read(self, batches: Batches) -> tuple[int, list[Batch], int]:
         """All rows of the epoch, by input, in arrival order."""
@@ -104,6 +114,36 @@ class DeltaTask:
                 start += width
         return subtask, [self._in_order(rows) for rows in found], count
 
+    def _tables(self, batches: Batches) -> tuple[int, list[Any], int]:
+        """All rows of the epoch as columns, by input; None for an input without rows."""
+        subtask, count = 0, 0
+        found: list[list[pa.RecordBatch]] = [[] for _ in self.input_types]
+        for batch in batches:
+            if batch.num_rows == 0:
+                continue
+            subtask = batch.column(0)[0].as_py()
+            start = 5
+            for index, input_type in enumerate(self.input_types):
+                width = len(input_type.fields)
+                mine = batch.filter(pc.equal(batch.column(1), index))
+                if mine.num_rows:
+                    columns = mine.select([*range(start, start + width), 2, 3, 4])
+                    names = [f"c{i}" for i in range(width)]
+                    found[index].append(columns.rename_columns([*names, *(f.name for f in HIDDEN)]))
+                    count += mine.num_rows
+                start += width
+        return subtask, [pa.Table.from_batches(part) if part else None for part in found], count
+
+    def _numbered(self, tables: list[pa.Table], subtask: int) -> Batches:
+        """Output tables with their order of arrival."""
+        position = subtask << SUBTASK_BITS
+        for table in tables:
+            for batch in table.to_batches(_BATCH_ROWS):
+                positions = pa.array(np.arange(position, position + batch.num_rows, dtype=np.int64))
+                columns = [*batch.columns[:-1], positions]
+                yield pa.RecordBatch.from_arrays(columns, names=self.output_type.names)
+                position += batch.num_rows
+
     def _in_order(self, rows: list[tuple[int, int, int, tuple[Any, ...]]]) -> Batch:
         if self.parallelism > 1:
             rows.sort(key=lambda row: row[0])
@@ -126,26 +166,30 @@ class DeltaTask:
         )
 
     def _run(
-        self, operator: DeltaOperator, state: StoredKeyedBackend, subtask: int, inputs: list[Batch]
-    ) -> tuple[Batch, DeltaContext]:
+        self, operator: DeltaOperator, state: StoredKeyedBackend, subtask: int, inputs: list[Any]
+    ) -> DeltaContext:
         context = DeltaContext(
             state,
             subtask,
             self.parallelism,
+            self.max_parallelism,
             self.processing_time_ms,
             self.former_watermark,
         )
         operator.open(context)
         operator.begin_epoch()
         for index, batch in enumerate(inputs):
-            if batch.rows:
+            if isinstance(operator, ColumnarOperator):
+                if batch is not None:
+                    operator.process_table(index, batch)
+            elif batch.rows:
                 operator.process(index, batch)
         if self.watermark > self.former_watermark:
             operator.advance(self.watermark)
             context.watermark = self.watermark
         operator.end_epoch()
         operator.close()
-        return operator.output, context
+        return context
 
     def _batches(self, output: Batch, subtask: int) -> Batches:
         to_arrow = RowsToArrow(self.output_type)
@@ -153,3 +197,9 @@ class DeltaTask:
         watermarks = output.watermarks or [MIN_WATERMARK] * len(output)
         hidden = zip(output.rows, output.kinds, watermarks, range(base, base + len(output)), strict=True)
         return to_arrow.batches((*row, kind, wm, pos) for row, kind, wm, pos in hidden)
+
+
+def _count(operator: DeltaOperator) -> int:
+    if isinstance(operator, ColumnarOperator):
+        return sum(table.num_rows for table in operator.output_tables)
+    return len(operator.output)

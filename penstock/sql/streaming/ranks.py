@@ -16,6 +16,7 @@ from penstock.common.datatypes import DataTypes
 from penstock.common.errors import ValidationError
 from penstock.delta.base import Batch, DeltaOperator
 from penstock.delta.deduplicate import Deduplicate, DeduplicateFirstByTime
+from penstock.delta.local.top_n import LocalTopN, can_rank
 from penstock.delta.rank import Rank
 from penstock.sql.algebra import Field, Filter, Over, Plan, Project
 from penstock.sql.rex import Call, Const, InputRef, OverCall, Rex, conjuncts, transform, walk
@@ -166,8 +167,8 @@ def _ranked(planner: Planner, over: Over, call: OverCall, wanted: RankFilter, sh
     if ranked:
         fields.append(Field("$rank", DataTypes.BIGINT(False)))
     result = planner.delta(
-        name, operator, [wide], fields, retracts=retracts, updated_by=name if retracts else "",
-        keys=keys, window=stream.window,
+        name, operator, [wide], fields, local=[_local_top_n(operator, wide, stream.retracts)],
+        retracts=retracts, updated_by=name if retracts else "", keys=keys, window=stream.window,
     )  # fmt: skip
     rank: Rex = (
         InputRef(DataTypes.BIGINT(False), len(fields) - 1) if ranked else Const(DataTypes.BIGINT(False), 1)
@@ -175,6 +176,18 @@ def _ranked(planner: Planner, over: Over, call: OverCall, wanted: RankFilter, sh
     exprs = [InputRef(f.type, i, f.time) for i, f in enumerate(stream.fields)]
     kept = frozenset(k for k in keys if all(c < stream.width for c in k))
     return result.project(over.fields, [*exprs, rank], keys=kept)
+
+
+def _local_top_n(operator: DeltaOperator, wide: Stream, retracts: bool) -> LocalTopN | None:
+    """Leaves out, before the exchange, rows that cannot be in the result; only if rows never go."""
+    if not isinstance(operator, Rank) or retracts or not operator.order or (operator.end or 0) < 1:
+        return None
+    types = [f.type for f in wide.fields]
+    partition = operator.key_columns(0)
+    if not can_rank([types[i] for i in partition], [types[i] for i, _ in operator.order]):
+        return None
+    assert operator.end is not None
+    return LocalTopN(partition, operator.order, operator.end, types)
 
 
 def _operator(

@@ -1,0 +1,86 @@
+"""Rows as the Arrow tables that local stages and columnar operators take, and back."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from penstock.common.ids import MIN_WATERMARK
+from penstock.delta.base import Batch, DeltaOperator
+from penstock.delta.local.base import HIDDEN_COUNT, KIND, POSITION, WATERMARK
+
+
+def table_of(batch, types):
+    """A batch in columns of the Arrow types."""
+    columns = [pa.array([row[i] for row in batch.rows], data_type) for i, data_type in enumerate(types)]
+    marks = batch.watermarks or [MIN_WATERMARK] * len(batch)
+    hidden = [
+        pa.array(batch.kinds, pa.int8()),
+        pa.array(marks, pa.int64()),
+        pa.array(range(len(batch)), pa.int64()),
+    ]
+    names = [*(f"c{i}" for i in range(len(types))), KIND, WATERMARK, POSITION]
+    return pa.table([*columns, *hidden], names=names)
+
+
+def batch_of(table):
+    columns = [column.to_pylist() for column in table.columns]
+    visible, (kinds, marks, _) = columns[:-HIDDEN_COUNT], columns[-HIDDEN_COUNT:]
+    return Batch(list(zip(*visible, strict=True)), kinds, marks)
+
+
+class ByRows(DeltaOperator):
+    """A columnar operator behind the interface of the others."""
+
+    def __init__(self, operator, types):
+        self._operator, self._types = operator, types
+
+    def open(self, context):
+        super().open(context)
+        context.max_parallelism = 16
+        self._operator.open(context)
+
+    def begin_epoch(self):
+        super().begin_epoch()
+        self._operator.begin_epoch()
+
+    def process(self, input_index, batch):
+        self._operator.process_table(input_index, table_of(batch, self._types))
+
+    def advance(self, watermark):
+        self._operator.advance(watermark)
+
+    def end_epoch(self):
+        self._operator.end_epoch()
+        for table in self._operator.output_tables:
+            for row, kind, mark in zip(*_parts(batch_of(table)), strict=True):
+                self.output.append(row, kind, mark)
+
+
+def _parts(batch):
+    return batch.rows, batch.kinds, batch.watermarks
+
+
+class WithLocal(DeltaOperator):
+    """An operator whose input goes through a local stage first."""
+
+    def __init__(self, local, operator, types):
+        self._local, self._operator, self._types = local, operator, types
+
+    def open(self, context):
+        self._operator.open(context)
+
+    def begin_epoch(self):
+        self._operator.begin_epoch()
+
+    def process(self, input_index, batch):
+        self._operator.process(input_index, batch_of(self._local(table_of(batch, self._types))))
+
+    def advance(self, watermark):
+        self._operator.advance(watermark)
+
+    def end_epoch(self):
+        self._operator.end_epoch()
+
+    @property
+    def output(self):
+        return self._operator.output
