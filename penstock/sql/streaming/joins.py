@@ -217,7 +217,7 @@ def _columnar_interval_join(
     )
     joined = finish(planner, replace_name(plan, "IntervalJoin"), operator, sides, left, right, False)
     if parts.rest:
-        joined = joined.over(Filter(joined.plan.fields, joined.plan, _all_of(parts.rest)))
+        joined = joined.over(Filter(joined.plan.fields, joined.plan, all_of(parts.rest)))
     return joined
 
 
