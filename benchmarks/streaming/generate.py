@@ -1,4 +1,4 @@
-"""Two streams as Parquet files: key, value, and a row time that moves on by 1 s per 10,000 rows, a little disordered."""
+"""Two streams as Parquet files: key, value, and a row time of 1 s per 10,000 rows, a little disordered."""
 
 from __future__ import annotations
 
