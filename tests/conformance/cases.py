@@ -16,10 +16,11 @@ import shutil
 import sys
 import tempfile
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import script as scripts
+import ways
 from canonical import canonical, table_after
 
 _KINDS = {"INSERT": "+I", "UPDATE_BEFORE": "-U", "UPDATE_AFTER": "+U", "DELETE": "-D"}
@@ -36,13 +37,22 @@ class SqlCase:
     def name(self) -> str:
         return f"{self.folder.parent.name}/{self.folder.name}"
 
-    def run(self, config: Mapping[str, str], verbose: bool = False) -> str | None:
+    @property
+    def has_ways(self) -> bool:
+        """Whether there is a streaming answer to come to in several ways."""
+        if self.modes != ("streaming",):
+            return False
+        return "error" not in json.loads((self.folder / "expected.json").read_text())["results"]["streaming"]
+
+    def run(
+        self, config: Mapping[str, str], verbose: bool = False, way: ways.Way = ways.STRAIGHT
+    ) -> str | None:
         expected = json.loads((self.folder / "expected.json").read_text())["results"]
         differences = []
         for mode in self.modes:
             out = pathlib.Path(tempfile.mkdtemp(prefix="conformance-"))
             try:
-                difference = self._run_mode(mode, expected[mode], config, out, verbose)
+                difference = self._run_mode(mode, expected[mode], config, out, verbose, way)
             finally:
                 shutil.rmtree(out, ignore_errors=True)
             if difference:
@@ -56,12 +66,16 @@ class SqlCase:
         config: Mapping[str, str],
         out: pathlib.Path,
         verbose: bool,
+        way: ways.Way,
     ) -> str | None:
         from penstock.common.errors import PenstockError
 
         refused = "error" in expected
+        circumstances = ways.Circumstances(way, self.name, out / ".checkpoints")
+        program = _Program(self.folder, mode, {**config, **circumstances.settings()}, out, circumstances)
         try:
-            answer = self._answer(mode, config, out)
+            with circumstances.prevail():
+                answer = program.answer()
         except PenstockError as error:
             if refused:
                 return None
@@ -74,44 +88,80 @@ class SqlCase:
             return ("crashed instead of refusing: " if refused else "") + _error_text(error)
         if refused:
             return f"was accepted, Flink says: {expected['error'][:120]}"
+        if way.kill and not circumstances.kills:
+            return "no job of the case lived long enough to be killed"
         return _difference(answer, expected)
 
-    def _answer(self, mode: str, config: Mapping[str, str], out: pathlib.Path) -> dict[str, Any]:
-        from penstock.table import EnvironmentSettings, TableEnvironment
 
-        text = (self.folder / "case.sql").read_text()
-        streaming = mode == "streaming"
-        env = TableEnvironment.create(
-            EnvironmentSettings.in_streaming_mode() if streaming else EnvironmentSettings.in_batch_mode()
-        )
-        keys = {
+class _Program:
+    """The script of a case, run statement by statement; started again when it was killed."""
+
+    def __init__(
+        self,
+        folder: pathlib.Path,
+        mode: str,
+        config: Mapping[str, str],
+        out: pathlib.Path,
+        circumstances: ways.Circumstances,
+    ) -> None:
+        text = (folder / "case.sql").read_text()
+        self._config = {
             "parallelism.default": "1",
             "table.local-time-zone": "UTC",
             **config,
             **scripts.settings(text),
         }
-        for key, value in keys.items():
-            env.get_config().set(key, value)
-        text = text.replace("${data}", (self.folder / "data").resolve().as_uri()).replace(
-            "${out}", out.as_uri()
-        )
-        *setup, query = scripts.statements(text)
-        for statement in setup:
-            result = env.execute_sql(statement)
-            if scripts.writes(statement):
-                result.wait()
-        result = env.execute_sql(query)
-        schema = result.get_resolved_schema()
-        with result.collect() as rows:
-            changelog = [
-                (_KINDS[row.get_row_kind().name], [canonical(field) for field in row]) for row in rows
-            ]
+        data = (folder / "data").resolve().as_uri()
+        self._statements = scripts.statements(text.replace("${data}", data).replace("${out}", out.as_uri()))
+        self._streaming = mode == "streaming"
+        self._circumstances = circumstances
+        self._changelog: list[tuple[str, Any]] = []
+
+    def answer(self) -> dict[str, Any]:
+        """What the last statement gives, and all that was taken from it before a kill."""
+        env, last = self._environment(), len(self._statements) - 1
+        for number, statement in enumerate(self._statements):
+            self._circumstances.before_statement()
+            while True:
+                try:
+                    schema = self._execute(env, statement, number == last)
+                    break
+                except Exception as error:
+                    if not self._circumstances.was_killed(error):
+                        raise
+                env = self._environment(self._statements[:number])
         return {
             "columns": list(schema.get_column_names()),
             "types": [str(data_type) for data_type in schema.get_column_data_types()],
-            "append_only": all(kind == "+I" for kind, _ in changelog),
-            "final": table_after(changelog),
+            "append_only": all(kind == "+I" for kind, _ in self._changelog),
+            "final": table_after(self._changelog),
         }
+
+    def _environment(self, done: Sequence[str] = ()) -> Any:
+        """A new environment, with what the statements so far declared but not what they wrote."""
+        from penstock.table import EnvironmentSettings, TableEnvironment
+
+        settings = EnvironmentSettings
+        env = TableEnvironment.create(
+            settings.in_streaming_mode() if self._streaming else settings.in_batch_mode()
+        )
+        for key, value in self._config.items():
+            env.get_config().set(key, value)
+        for statement in done:
+            if not scripts.writes(statement):
+                env.execute_sql(statement)
+        return env
+
+    def _execute(self, env: Any, statement: str, collects: bool) -> Any:
+        result = env.execute_sql(statement)
+        if not collects:
+            if scripts.writes(statement):
+                result.wait()
+            return None
+        with result.collect() as rows:
+            for row in rows:
+                self._changelog.append((_KINDS[row.get_row_kind().name], [canonical(field) for field in row]))
+        return result.get_resolved_schema()
 
 
 def _difference(answer: Mapping[str, Any], expected: Mapping[str, Any]) -> str | None:
@@ -163,8 +213,14 @@ class ProgramCase:
     def name(self) -> str:
         return f"{self.path.parent.name}/{self.path.stem}"
 
-    def run(self, config: Mapping[str, str], verbose: bool = False) -> str | None:
-        # `config` reaches programs through the environment variable PENSTOCK_PROPERTIES (see run.py).
+    @property
+    def has_ways(self) -> bool:
+        return False
+
+    def run(
+        self, config: Mapping[str, str], verbose: bool = False, way: ways.Way = ways.STRAIGHT
+    ) -> str | None:
+        # Programs have one way. `config` reaches them through the environment variable PENSTOCK_PROPERTIES.
         printed = io.StringIO()
         try:
             self._execute(printed)

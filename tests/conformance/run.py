@@ -1,15 +1,17 @@
 """Runs conformance cases on penstock and compares with what real Flink answered.
 
-    python tests/conformance/run.py PATH... [--mode streaming|batch]
+    python tests/conformance/run.py PATH... [--mode streaming|batch] [--ways one|all]
 
 A PATH is a SQL case (a folder with case.sql), a program (.py) or a folder of such. All cases share one Spark
-session in this process, each has an environment of its own. One line for each case that failed, then
+session in this process, each has an environment of its own. `ways.py` tells in which ways a streaming case can be
+run. One line for each case that failed, then
 `N passed, N failed` on the last line (`, N skipped` may follow); the exit code is 1 if any failed.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 import pathlib
 import re
@@ -17,8 +19,9 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -37,30 +40,70 @@ def main() -> int:
     _start_spark()
     os.environ["PENSTOCK_PROPERTIES"] = "\n".join(f"{key}: {value}" for key, value in config.items())
     skips = _skips(args.skips)
-    passed, failed, skipped = 0, 0, 0
+    tallies: dict[str, Tally] = {}
+    skipped = 0
     for case in collect(args.paths, args.mode):
         if case.name in skips or case.name.split("/")[-1] in skips:
             skipped += 1
             continue
-        started = time.monotonic()
-        problem = _run(case, config, args.timeout, args.verbose)
-        seconds = f" ({time.monotonic() - started:.1f} s)" if args.seconds else ""
-        if problem is None:
-            passed += 1
-            if args.seconds or args.verbose:
-                print(f"ok   {case.name}{seconds}", flush=True)
-        else:
-            failed += 1
-            print(f"FAIL {case.name}{seconds}: {problem}", flush=True)
+        for way in _ways_of(case, args):
+            started = time.monotonic()
+            problem = _run(case, config, args.timeout, args.verbose, way)
+            tally = tallies.setdefault(way.name, Tally())
+            tally.add(problem, time.monotonic() - started)
+            _tell(case, way, problem, f" ({time.monotonic() - started:.1f} s)", args)
+    return _summary(tallies, skipped)
+
+
+@dataclasses.dataclass
+class Tally:
+    passed: int = 0
+    failed: int = 0
+    seconds: float = 0.0
+
+    def add(self, problem: str | None, seconds: float) -> None:
+        self.passed += problem is None
+        self.failed += problem is not None
+        self.seconds += seconds
+
+
+def _tell(case: Any, way: Any, problem: str | None, seconds: str, args: argparse.Namespace) -> None:
+    seconds = seconds if args.seconds else ""
+    name = case.name if way.name == "straight" else f"{case.name} [{way.name}]"
+    if problem is not None:
+        print(f"FAIL {name}{seconds}: {problem}", flush=True)
+    elif args.seconds or args.verbose:
+        print(f"ok   {name}{seconds}", flush=True)
+
+
+def _summary(tallies: Mapping[str, Tally], skipped: int) -> int:
+    if len(tallies) > 1:
+        for name, tally in tallies.items():
+            print(f"{name:12} {tally.passed} passed, {tally.failed} failed, {tally.seconds:.0f} s")
+    passed, failed = (sum(getattr(t, part) for t in tallies.values()) for part in ("passed", "failed"))
     print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""), flush=True)
     return 1 if failed else 0
 
 
-def _run(case: object, config: Mapping[str, str], timeout: float, verbose: bool) -> str | None:
+def _ways_of(case: Any, args: argparse.Namespace) -> Sequence[Any]:
+    """How often and in which ways to run a case; see `ways.py`. Refused queries and programs: once."""
+    import ways
+
+    given = ways.Way(args.epochs, args.parallelism, args.restore is not None, args.restore or 0)
+    if not case.has_ways or (args.ways is None and given == ways.STRAIGHT):
+        return (ways.STRAIGHT,)
+    if args.ways is None:
+        return (given,)
+    if args.ways == "one":
+        return ways.STRAIGHT, ways.chosen_way(case.name)
+    return ways.named_ways(args.ways)
+
+
+def _run(case: Any, config: Mapping[str, str], timeout: float, verbose: bool, way: Any) -> str | None:
     barked = threading.Event()
     try:
         with _watchdog(timeout, barked):
-            problem: str | None = case.run(config, verbose)  # type: ignore[attr-defined]
+            problem: str | None = case.run(config, verbose, way)
     except CaseTimeout:
         problem = None
     # A case whose jobs were cancelled may come back with an error of its own before it is interrupted.
@@ -97,10 +140,16 @@ def _watchdog(timeout: float, barked: threading.Event) -> Iterator[None]:
 
 
 def _start_spark() -> None:
-    """The session that all cases share, started outside of any case's time."""
+    """The session that all cases share, started outside of any case's time.
+
+    A case's queries run once over few rows: what the optimising compiler would spend on them is never earned
+    back, so the JVM only has the quick one. That halves its CPU time.
+    """
+    from penstock.runtime.spark.quiet import log4j_configuration
     from penstock.runtime.spark.session import get_spark
 
-    get_spark().range(1).count()
+    java = f"-Dlog4j2.configurationFile={log4j_configuration()} -XX:TieredStopAtLevel=1"
+    get_spark({"spark.driver.extraJavaOptions": java}).range(1).count()
 
 
 def _cancel_spark_jobs() -> None:
@@ -121,14 +170,7 @@ def _same_surroundings_as_the_recording() -> None:
 
 
 def _configuration(args: argparse.Namespace) -> dict[str, str]:
-    config: dict[str, str] = {}
-    if args.epochs is not None:
-        config["execution.epoch.max-records"] = str(args.epochs)
-    if args.parallelism is not None:
-        config["parallelism.default"] = str(args.parallelism)
-    if args.restore:
-        config["test.kill-after-epoch"] = str(args.restore)
-    return config
+    return {"execution.epoch.max-records": str(args.records)} if args.records is not None else {}
 
 
 def _skips(path: pathlib.Path | None) -> set[str]:
@@ -147,10 +189,19 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--timeout", type=float, default=120.0, help="seconds for one case")
     parser.add_argument("--seconds", action="store_true", help="show every case and how long it took")
     parser.add_argument("--verbose", action="store_true", help="show the traceback of a failure")
-    parser.add_argument("--epochs", type=int, help="at most this many records in an epoch")
-    parser.add_argument("--parallelism", type=int, help="parallelism.default")
+    parser.add_argument("--records", type=int, help="at most this many records in an epoch")
+    parser.add_argument("--epochs", type=int, help="SQL: cut the input of each source into this many epochs")
+    parser.add_argument("--parallelism", type=int, help="SQL: parallelism.default")
     parser.add_argument(
-        "--restore", type=int, nargs="?", const=1, help="kill the job after this epoch and restore it"
+        "--restore",
+        type=int,
+        nargs="?",
+        const=0,
+        help="SQL: kill each job after this epoch (default: one drawn by lot) and restore it",
+    )
+    parser.add_argument(
+        "--ways",
+        help="SQL: 'one' runs each case straight and in one more way, 'all' in every way; or names from ways.py",
     )
     return parser.parse_args()
 
