@@ -110,11 +110,13 @@ class Coordinator:
         self._settings = settings
         self._run_id = uuid.uuid4().hex
         self._attempt_number = 0
-        self._next_timer_ms: int | None = None
+        # Nobody knows the timers of restored state, nor a watermark on its way: the first epoch tells.
+        self._next_timer_ms: int | None = None if progress is None else 0
         self._wake = threading.Condition()
         self._requests: list[StopRequest] = []
         self._cancelled = False
         self.last_metadata: CheckpointMetadata | None = None
+        self._unpublished: CheckpointMetadata | None = None
 
     # -- called from other threads -------------------------------------------------------------------
 
@@ -142,7 +144,7 @@ class Coordinator:
         """Runs until the input has ended, the job is cancelled or stopped, or a failure is final."""
         try:
             while not self._cancelled and not self._finished():
-                if self._serve_requests():
+                if self._unpublished is None and self._serve_requests():
                     return
                 try:
                     if not self._step():
@@ -154,11 +156,16 @@ class Coordinator:
             self._close()
 
     def _finished(self) -> bool:
+        if self._unpublished is not None:
+            return False
         limit = self._settings.max_epochs
         return self.progress.ended or (limit is not None and self.progress.epoch >= limit)
 
     def _step(self) -> bool:
         """Runs one epoch if there is a reason to; False if the job has nothing to do now."""
+        if self._unpublished is not None:  # the epoch has happened, its output was not made visible
+            self._publish(self._unpublished)
+            return True
         now_ms = self._settings.clock_ms()
         plans, worthwhile = self._plan_sources(now_ms)
         timer_due = self._next_timer_ms is not None and self._next_timer_ms <= now_ms
@@ -232,7 +239,7 @@ class Coordinator:
         if self._settings.durable:
             self._storage.write_metadata(metadata)
         self.progress = progress
-        self.last_metadata = metadata
+        self.last_metadata = self._unpublished = metadata
         if epoch % RETAIN_EVERY_EPOCHS == 0:
             self._storage.retain(self._settings.retained_checkpoints)
         return metadata
@@ -272,6 +279,7 @@ class Coordinator:
 
     def _publish(self, metadata: CheckpointMetadata) -> None:
         publish_commits(metadata, self._committers, self._settings.commit_attempts)
+        self._unpublished = None
         for source in self._sources:
             splits = self.progress.splits.get(source.node.id, {})
             source.enumerator.on_committed({k: s.position for k, s in splits.items()})

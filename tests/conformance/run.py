@@ -20,7 +20,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -42,6 +42,11 @@ def main() -> int:
     skips = _skips(args.skips)
     tallies: dict[str, Tally] = {}
     skipped = 0
+    surroundings = ExitStack()
+    if args.in_driver:
+        from in_driver import stages_in_driver
+
+        surroundings.enter_context(stages_in_driver())
     for case in collect(args.paths, args.mode):
         if case.name in skips or case.name.split("/")[-1] in skips:
             skipped += 1
@@ -52,6 +57,7 @@ def main() -> int:
             tally = tallies.setdefault(way.name, Tally())
             tally.add(problem, time.monotonic() - started)
             _tell(case, way, problem, f" ({time.monotonic() - started:.1f} s)", args)
+    surroundings.close()
     return _summary(tallies, skipped)
 
 
@@ -203,6 +209,7 @@ def _arguments() -> argparse.Namespace:
         "--ways",
         help="SQL: 'one' runs each case straight and in one more way, 'all' in every way; or names from ways.py",
     )
+    parser.add_argument("--in-driver", action="store_true", help="SQL: no Python workers, see in_driver.py")
     return parser.parse_args()
 
 

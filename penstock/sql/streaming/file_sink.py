@@ -39,8 +39,14 @@ class FileEpochSink(Committer):
         self._sink = sink
         self._changelog = changelog
         self._staging = f"{connector.store.root}/.staging_{uuid.uuid4().hex}"
+        self._waiting = False
 
     def take(self, spark: SparkSession, frame: DataFrame) -> tuple[Any, ...]:
+        staged = self._stage(frame)
+        self._waiting = bool(staged)
+        return staged
+
+    def _stage(self, frame: DataFrame) -> tuple[Any, ...]:
         connector, table = self._connector, self._sink.table
         rows = named(frame, self._sink, self._changelog)
         if columnar.reads(connector.format.name):
@@ -64,9 +70,12 @@ class FileEpochSink(Committer):
             partitioned=bool(table.partition_keys),
             success_file=self._connector._success_file(table),
         )
+        self._waiting = False
 
     def close(self) -> None:
-        self._connector.store.delete_folder(self._staging)
+        """Files that a checkpoint may name and that were not moved yet are left for whoever restores it."""
+        if not self._waiting:
+            self._connector.store.delete_folder(self._staging)
 
 
 class PrintEpochSink(Committer):

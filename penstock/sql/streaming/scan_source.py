@@ -111,12 +111,13 @@ class _Files(SplitEnumerator):
         self._connector = connector
         self._table = table
         self._parallelism = parallelism
-        self._known: set[str] = set(restored or ())
-        self._started = bool(restored)
+        count, known = restored or (0, ())
+        self._known: set[str] = set(known)
+        self._started = restored is not None
         interval = connector.values["source.monitor-interval"]
         self._interval_ms = None if interval is None else parse_duration(interval).to_millis()
         self._next_look_ms = 0
-        self._count = len(self._known)
+        self._count: int = count
 
     def discover(self) -> Sequence[SourceSplit]:
         now_ms = int(time.time() * 1000)
@@ -143,7 +144,7 @@ class _Files(SplitEnumerator):
         return self._interval_ms is None
 
     def snapshot(self) -> Any:
-        return sorted(self._known)
+        return self._count, sorted(self._known)
 
 
 def _file_id(split: Any) -> str:
@@ -184,8 +185,9 @@ class _Generated(SplitEnumerator):
     def plan_read(self, split: SourceSplit, position: Any, now_ms: int) -> ReadLimit | None:
         if self._total is not None:
             return ReadLimit()
-        self._started_ms = self._started_ms or now_ms
         done = 0 if position is None else position[1]
+        if self._started_ms is None:  # after a restore: as if all rows so far had come on time
+            self._started_ms = now_ms - done * 1000 // self._per_second
         due = (now_ms - self._started_ms) * self._per_second // 1000 - done
         return ReadLimit(max_records=due, split_ends=False) if due > 0 else None
 

@@ -1,0 +1,130 @@
+"""Starts a program, watches its checkpoints and kills its processes; what the recovery tests share."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable
+
+KILLS = int(os.environ.get("PENSTOCK_KILLS", "5"))
+SEED = int(os.environ.get("PENSTOCK_SEED", "7"))
+
+Start = Callable[[], "subprocess.Popen[bytes]"]
+
+
+def start(folder: pathlib.Path, program: pathlib.Path, *arguments: object) -> subprocess.Popen[bytes]:
+    """The program in a process group of its own; what it says goes to job.log."""
+    with (folder / "job.log").open("ab") as log:
+        command = [sys.executable, str(program), *map(str, arguments)]
+        return subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+
+
+def children(pid: int) -> dict[int, str]:
+    """All descendants of a process, with their command lines."""
+    found: dict[int, str] = {}
+    parents = defaultdict(list)
+    for entry in pathlib.Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                stat = (entry / "stat").read_text()
+                line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            parents[int(stat.rsplit(")", 1)[1].split()[1])].append((int(entry.name), line))
+    stack = [pid]
+    while stack:
+        for child, line in parents[stack.pop()]:
+            found[child] = line
+            stack.append(child)
+    return found
+
+
+def workers(pid: int) -> list[int]:
+    """Python workers: forks of the pyspark daemon, with the same command line."""
+    python = [p for p, line in children(pid).items() if "pyspark.daemon" in line]
+    return [p for p in python if any(p in children(daemon) for daemon in python)]
+
+
+def epochs_done(folder: pathlib.Path) -> int:
+    names = [p.name for p in (folder / "chk").glob("*/chk-*")]
+    return max((int(n.split("-")[1]) for n in names), default=0)
+
+
+def wait_for(condition: Callable[[], bool], job: subprocess.Popen[bytes], folder: pathlib.Path) -> bool:
+    """Waits until the condition holds (True) or the job has ended (False)."""
+    deadline = time.monotonic() + 300
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        if job.poll() is not None:
+            return False
+        time.sleep(0.02)
+    raise AssertionError(f"nothing happened for 300 s; epochs: {epochs_done(folder)}; log:\n{_log(folder)}")
+
+
+def run_killing_workers(folder: pathlib.Path, begin: Start, kills: int = KILLS) -> None:
+    """Runs the program to its end while its Python workers are killed, `kills` times."""
+    chance = random.Random(SEED)
+    job = begin()
+    killed = 0
+    try:
+        while killed < kills:
+            before = epochs_done(folder)
+            if not wait_for(lambda b=before: epochs_done(folder) > b and bool(workers(job.pid)), job, folder):
+                break
+            time.sleep(chance.uniform(0, 0.4))
+            victims = workers(job.pid)
+            if victims:
+                os.kill(chance.choice(victims), signal.SIGKILL)
+                killed += 1
+        assert job.wait(300) == 0, _log(folder)
+    finally:
+        stop(job)
+    assert killed == kills, f"the job ended after {killed} kills: give it more to do"
+
+
+def run_killing_drivers(folder: pathlib.Path, begin: Start, kills: int = KILLS) -> None:
+    """Starts the program, kills it after an epoch or more, and again, then lets it run to its end."""
+    chance = random.Random(SEED + 1)
+    for kill in range(kills):
+        job = begin()
+        try:
+            before = epochs_done(folder)
+            more = chance.randint(1, 3)
+            running = wait_for(lambda b=before, m=more: epochs_done(folder) >= b + m, job, folder)
+            assert running, f"the job ended after {kill} kills: give it more to do\n{_log(folder)}"
+            time.sleep(chance.uniform(0, 0.4))
+        finally:
+            stop(job)
+    last = begin()
+    try:
+        assert last.wait(300) == 0, _log(folder)
+    finally:
+        stop(last)
+
+
+def lines(folder: pathlib.Path) -> list[str]:
+    """What the visible files below a folder hold: those that neither they nor their folders are hidden."""
+    return [
+        line
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
+        for line in path.read_text().splitlines()
+    ]
+
+
+def stop(job: subprocess.Popen[bytes]) -> None:
+    """SIGKILL for the driver, its JVM and the workers: the whole process group of this job."""
+    if job.poll() is None:
+        os.killpg(job.pid, signal.SIGKILL)
+        job.wait(30)
+
+
+def _log(folder: pathlib.Path) -> str:
+    return (folder / "job.log").read_text()[-3000:]
