@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,6 +33,8 @@ class OperatorTotals:
     records_in: int = 0
     records_out: int = 0
     watermark: int | None = None
+    counters: Counter[str] = field(default_factory=Counter)
+    """What operators count under Flink's names, such as numLateRecordsDropped."""
 
 
 @dataclass
@@ -61,6 +63,7 @@ class JobStatistics:
                 totals = self.operators.setdefault(node.uid, OperatorTotals())
                 totals.records_in += node.records_in
                 totals.records_out += node.records_out
+                totals.counters.update(node.metrics.get("counters", {}))
                 watermarks[node.uid] = min(watermarks.get(node.uid, node.watermark), node.watermark)
                 if node.metrics:
                     self.metrics[node.uid, report.subtask] = node.metrics
@@ -73,4 +76,4 @@ class JobStatistics:
 
     def accumulators(self) -> dict[str, Any]:
         """The user's accumulators, merged over operators and subtasks."""
-        return merge_accumulators(m["accumulators"] for m in list(self.metrics.values()))
+        return merge_accumulators(m.get("accumulators", {}) for m in list(self.metrics.values()))

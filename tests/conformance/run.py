@@ -20,7 +20,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -37,27 +37,21 @@ def main() -> int:
     from cases import collect
 
     config = _configuration(args)
-    _start_spark()
+    _start_spark(args.ways is not None)
     os.environ["PENSTOCK_PROPERTIES"] = "\n".join(f"{key}: {value}" for key, value in config.items())
     skips = _skips(args.skips)
     tallies: dict[str, Tally] = {}
     skipped = 0
-    surroundings = ExitStack()
-    if args.in_driver:
-        from in_driver import stages_in_driver
-
-        surroundings.enter_context(stages_in_driver())
     for case in collect(args.paths, args.mode):
         if case.name in skips or case.name.split("/")[-1] in skips:
             skipped += 1
             continue
         for way in _ways_of(case, args):
             started = time.monotonic()
-            problem = _run(case, config, args.timeout, args.verbose, way)
+            problem = _run(case, config, args.timeout, args.verbose, way, args.in_driver)
             tally = tallies.setdefault(way.name, Tally())
             tally.add(problem, time.monotonic() - started)
             _tell(case, way, problem, f" ({time.monotonic() - started:.1f} s)", args)
-    surroundings.close()
     return _summary(tallies, skipped)
 
 
@@ -100,20 +94,28 @@ def _ways_of(case: Any, args: argparse.Namespace) -> Sequence[Any]:
         return (ways.STRAIGHT,)
     if args.ways is None:
         return (given,)
-    if args.ways == "one":
-        return ways.STRAIGHT, ways.chosen_way(case.name)
-    return ways.named_ways(args.ways)
+    chosen = (ways.STRAIGHT, ways.chosen_way(case.name)) if args.ways == "one" else ways.named_ways(args.ways)
+    return [way for way in chosen if not way.kill or case.survives_kills]
 
 
-def _run(case: Any, config: Mapping[str, str], timeout: float, verbose: bool, way: Any) -> str | None:
+def _run(
+    case: Any, config: Mapping[str, str], timeout: float, verbose: bool, way: Any, in_driver: bool
+) -> str | None:
     barked = threading.Event()
     try:
-        with _watchdog(timeout, barked):
+        with _watchdog(timeout, barked), _stages(way, in_driver):
             problem: str | None = case.run(config, verbose, way)
     except CaseTimeout:
         problem = None
     # A case whose jobs were cancelled may come back with an error of its own before it is interrupted.
     return f"no answer after {timeout:g} s" if barked.is_set() else problem
+
+
+def _stages(way: Any, in_driver: bool) -> AbstractContextManager[None]:
+    """Where Python stages run: in Spark's workers, but with `in_driver` only for the straight way."""
+    from in_driver import stages_in_driver
+
+    return stages_in_driver() if in_driver and way.name != "straight" else nullcontext()
 
 
 @contextmanager
@@ -145,17 +147,21 @@ def _watchdog(timeout: float, barked: threading.Event) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before or signal.SIG_DFL)
 
 
-def _start_spark() -> None:
+def _start_spark(tiny: bool) -> None:
     """The session that all cases share, started outside of any case's time.
 
     A case's queries run once over few rows: what the optimising compiler would spend on them is never earned
-    back, so the JVM only has the quick one. That halves its CPU time.
+    back, so the JVM only has the quick one. That halves its CPU time. With `tiny`, relations that Spark makes
+    itself have one partition.
     """
     from penstock.runtime.spark.quiet import log4j_configuration
     from penstock.runtime.spark.session import get_spark
 
     java = f"-Dlog4j2.configurationFile={log4j_configuration()} -XX:TieredStopAtLevel=1"
-    get_spark({"spark.driver.extraJavaOptions": java}).range(1).count()
+    options = {"spark.driver.extraJavaOptions": java}
+    if tiny:
+        options.update({"spark.sql.leafNodeDefaultParallelism": "1", "spark.sql.shuffle.partitions": "1"})
+    get_spark(options).range(1).count()
 
 
 def _cancel_spark_jobs() -> None:
@@ -209,7 +215,11 @@ def _arguments() -> argparse.Namespace:
         "--ways",
         help="SQL: 'one' runs each case straight and in one more way, 'all' in every way; or names from ways.py",
     )
-    parser.add_argument("--in-driver", action="store_true", help="SQL: no Python workers, see in_driver.py")
+    parser.add_argument(
+        "--in-driver",
+        action="store_true",
+        help="SQL: no Python workers except for straight runs, see in_driver.py",
+    )
     return parser.parse_args()
 
 

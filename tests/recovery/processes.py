@@ -25,10 +25,9 @@ def start(folder: pathlib.Path, program: pathlib.Path, *arguments: object) -> su
         return subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
 
 
-def children(pid: int) -> dict[int, str]:
-    """All descendants of a process, with their command lines."""
-    found: dict[int, str] = {}
-    parents = defaultdict(list)
+def children(pid: int) -> dict[int, tuple[int, str]]:
+    """All descendants of a process: parent and command line of each."""
+    by_parent = defaultdict(list)
     for entry in pathlib.Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
@@ -36,19 +35,21 @@ def children(pid: int) -> dict[int, str]:
                 line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
             except (FileNotFoundError, ProcessLookupError):
                 continue
-            parents[int(stat.rsplit(")", 1)[1].split()[1])].append((int(entry.name), line))
+            by_parent[int(stat.rsplit(")", 1)[1].split()[1])].append((int(entry.name), line))
+    found: dict[int, tuple[int, str]] = {}
     stack = [pid]
     while stack:
-        for child, line in parents[stack.pop()]:
-            found[child] = line
+        parent = stack.pop()
+        for child, line in by_parent[parent]:
+            found[child] = (parent, line)
             stack.append(child)
     return found
 
 
 def workers(pid: int) -> list[int]:
     """Python workers: forks of the pyspark daemon, with the same command line."""
-    python = [p for p, line in children(pid).items() if "pyspark.daemon" in line]
-    return [p for p in python if any(p in children(daemon) for daemon in python)]
+    python = {p: parent for p, (parent, line) in children(pid).items() if "pyspark.daemon" in line}
+    return [p for p, parent in python.items() if parent in python]
 
 
 def epochs_done(folder: pathlib.Path) -> int:
@@ -64,7 +65,7 @@ def wait_for(condition: Callable[[], bool], job: subprocess.Popen[bytes], folder
             return True
         if job.poll() is not None:
             return False
-        time.sleep(0.02)
+        time.sleep(0.05)
     raise AssertionError(f"nothing happened for 300 s; epochs: {epochs_done(folder)}; log:\n{_log(folder)}")
 
 

@@ -493,6 +493,7 @@ class SqlEpochRunner:
             records_out=report.records_out if report else 0,
             watermark=runtime.get("watermark", MAX_WATERMARK if epoch.final else 0),
             ended=epoch.final,
+            metrics={"counters": report.metrics} if report and node.is_keyed else {},
         )
 
 

@@ -1,0 +1,24 @@
+"""What a job remembers of its epochs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.checkpoint.handles import OperatorSubtaskState
+from penstock.common.ids import EpochId
+from penstock.runtime.plan import NodeReport, SubtaskReport
+from penstock.runtime.statistics import JobStatistics
+
+
+def report(subtask: int, **counters: int) -> SubtaskReport:
+    node: Any = NodeReport("window", OperatorSubtaskState(), metrics={"counters": counters})  # type: ignore[arg-type]
+    return SubtaskReport(0, subtask, "", (node,))
+
+
+def test_counters_of_operators_add_up_over_subtasks_and_epochs() -> None:
+    statistics = JobStatistics(job=None)  # type: ignore[arg-type]
+    statistics.epoch_done(EpochId(1), [report(0, numLateRecordsDropped=2), report(1)], 1, 1)
+    statistics.epoch_done(EpochId(2), [report(0), report(1, numLateRecordsDropped=1)], 1, 1)
+    (totals,) = statistics.operators.values()
+    assert totals.counters == {"numLateRecordsDropped": 3}
+    assert statistics.accumulators() == {}
