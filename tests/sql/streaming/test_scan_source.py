@@ -14,7 +14,7 @@ class Folder:
     def __init__(self, *names: str) -> None:
         self.names = list(names)
         self.values = {"source.monitor-interval": "1 ms"}
-        self.format = SimpleNamespace(framing="line")
+        self.format = SimpleNamespace(framing="line", name="json")
 
     def splits(self, table: Any) -> list[Any]:
         return [
