@@ -26,7 +26,7 @@ from cloudpickle import cloudpickle as _tracker
 
 from penstock.common.errors import StateError
 
-__all__ = ["dumps", "dumps_canonical", "loads"]
+__all__ = ["dumps", "dumps_canonical", "loads", "ship", "unship"]
 
 loads = pickle.loads
 
@@ -51,6 +51,18 @@ def dumps_canonical(value: Any) -> bytes:
         return _run(_NamePickler, value, fast=True)
     except (*_ERRORS, ValueError, RecursionError):
         return dumps(value)
+
+
+def ship(value: Any) -> bytes:
+    """Pickle what holds users' code for a worker: lambdas by value, modules with the places they are found at."""
+    return pickle.dumps(([path for path in sys.path if path], cloudpickle.dumps(value, 5)), 5)
+
+
+def unship(data: bytes) -> Any:
+    """What `ship` packed; on one machine the worker looks for modules where the driver found them."""
+    paths, value = pickle.loads(data)
+    sys.path.extend(path for path in paths if path not in sys.path)
+    return pickle.loads(value)
 
 
 def _dumps_by_value(value: Any) -> bytes:

@@ -144,7 +144,7 @@ class BatchExecutor:
         return cast_sql(Arg(text, own), column.data_type)
 
     def _udf(self, call: Any, args: list[str]) -> str:
-        from penstock.sql.user_functions import spark_call
+        from penstock.sql.user_function_calls import spark_call
 
         return spark_call(self.spark, call, args)
 

@@ -102,13 +102,17 @@ class SortKey:
 
 @dataclass(frozen=True)
 class AggCall(Rex):
-    """An aggregate function call; inside a select list it only lives until the aggregate is built."""
+    """An aggregate function call; inside a select list it only lives until the aggregate is built.
+
+    `function` is the user's, if it is one.
+    """
 
     name: str
     args: tuple[Rex, ...]
     distinct: bool = False
     filter: Rex | None = None
     order: tuple[SortKey, ...] = ()
+    function: Any = None
 
     def children(self) -> tuple[Rex, ...]:
         extra = () if self.filter is None else (self.filter,)
@@ -146,6 +150,7 @@ class OverCall(Rex):
     frame: Frame | None = None
     distinct: bool = False
     filter: Rex | None = None
+    function: Any = None
 
     def children(self) -> tuple[Rex, ...]:
         extra = () if self.filter is None else (self.filter,)

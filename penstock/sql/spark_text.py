@@ -254,6 +254,9 @@ class SparkWriter:
     def _agg_call(self, call: AggCall, columns: Columns, keys: list[str]) -> str:
         if call.name in ("GROUPING", "GROUPING_ID", "GROUP_ID"):
             return self._grouping_call(call, keys)
+        if call.function is not None:
+            suffix = "" if call.filter is None else f" FILTER (WHERE {self.rex(call.filter, columns)})"
+            return self._user_aggregate(call, columns, suffix)
         definition = FUNCTIONS[call.name]
         if definition.spark_aggregate is None:
             raise NotSupportedError(f"aggregate {call.name} in batch", "it has no Spark SQL form")
@@ -274,7 +277,18 @@ class SparkWriter:
         calls = [self._over_call(c, columns) for c in plan.calls]
         return f"SELECT {self._list([*columns, *calls])} FROM {source}"
 
+    def _user_aggregate(self, call: AggCall | OverCall, columns: Columns, suffix: str) -> str:
+        """A function of the list of the group's rows."""
+        if self._udf_text is None:
+            raise NotSupportedError("user-defined functions", "no function runner is attached")
+        values = [f"'a{i}', {self.rex(a, columns)}" for i, a in enumerate(call.args)] or ["'a0', 0"]
+        mark = "DISTINCT " if call.distinct else ""
+        rows = f"collect_list({mark}named_struct({', '.join(values)})){suffix}"
+        return self._udf_text(UdfCall(call.type, call.name, call.function, call.args), [rows])
+
     def _over_call(self, call: OverCall, columns: Columns) -> str:
+        if call.function is not None:
+            return self._user_aggregate(call, columns, f" OVER ({self._window(call, columns)})")
         definition = FUNCTIONS[call.name]
         if definition.spark_over is None:
             raise NotSupportedError(f"{call.name} OVER (…) in batch", "it has no Spark SQL form")

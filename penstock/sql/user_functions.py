@@ -1,36 +1,53 @@
-"""Users' functions in SQL: how one is described to the binder and how Spark calls it.
+"""Users' functions in SQL: how one is described to the binder.
 
-`UserFunction` is what the catalog manager keeps. Its result type is known when it is registered; scalar
-functions become Spark Python UDFs under a name of their own, registered when a query first uses them.
+`UserFunction` is what the catalog manager keeps. Its result type is known when it is registered. How Spark calls it
+is in `user_function_calls.py`.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from penstock.common.datatypes import DataType, RowType
+from penstock.common.datatypes import DataType, NullType, RowType
 from penstock.common.errors import NotSupportedError, ValidationError
+from penstock.sql.functions.common_types import common_type
 from penstock.table.catalog import CatalogFunction
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from penstock.sql.rex import Rex
 
-    from penstock.sql.rex import UdfCall
+
+class FunctionContext:
+    """What `open` of a user's function is told about where it runs."""
+
+    def __init__(self, job_parameters: Mapping[str, str] | None = None) -> None:
+        self._job_parameters = dict(job_parameters or {})
+
+    def get_metric_group(self) -> Any:
+        raise NotSupportedError("metrics of SQL functions", "functions run inside Spark's own workers")
+
+    def get_job_parameter(self, key: str, default_value: str) -> str:
+        return self._job_parameters.get(key, default_value)
 
 
 @dataclass(frozen=True)
 class UserFunction:
-    """A Python function with its SQL result type; `kind` is "scalar", "table" or "aggregate"."""
+    """A Python function with its SQL types; `kind` is "scalar", "table" or "aggregate".
+
+    `function` is a callable or an object with `eval` (for aggregates: `accumulate` and the like); with `pandas`
+    it takes Series. Without `inputs` any arguments are taken.
+    """
 
     name: str
-    function: Callable[..., Any]
+    function: Any
     result: DataType
     kind: str = "scalar"
     deterministic: bool = True
-    original: Any = None
+    inputs: tuple[DataType, ...] | None = None
+    pandas: bool = False
 
     def result_type(self, arguments: Sequence[DataType]) -> DataType:
         return self.result
@@ -40,6 +57,24 @@ class UserFunction:
         if isinstance(self.result, RowType):
             return [(f.name, f.data_type) for f in self.result]
         return [("f0", self.result)]
+
+    def arguments(self, args: tuple[Rex, ...]) -> tuple[Rex, ...]:
+        """The arguments as the declared types; refuses what does not fit by itself."""
+        from penstock.sql.binder.coercion import cast_rex
+
+        if self.inputs is None:
+            return args
+        given = ", ".join(a.type.as_summary() for a in args)
+        wanted = ", ".join(t.as_summary() for t in self.inputs)
+        fits = len(args) == len(self.inputs) and all(
+            isinstance(a.type, NullType) or common_type([a.type.nullable(), t.nullable()]) == t.nullable()
+            for a, t in zip(args, self.inputs, strict=True)
+        )
+        if not fits:
+            raise ValidationError(
+                f"no match for function {self.name}({given})", do=f"call {self.name}({wanted})"
+            )
+        return tuple(cast_rex(a, t.nullable()) for a, t in zip(args, self.inputs, strict=True))
 
 
 def load_function(function: CatalogFunction) -> Any:
@@ -69,39 +104,3 @@ def as_user_function(name: str, found: Any) -> UserFunction:
         f"'{name}' is not a user-defined function",
         do="wrap it with udf(…, result_type=…) of penstock.table.udf",
     )
-
-
-def spark_call(spark: SparkSession, call: UdfCall, args: list[str]) -> str:
-    """The Spark SQL text of a call; registers the function on first use."""
-    from pyspark.sql.functions import udf, udtf
-
-    from penstock.sql.functions.text import spark_type
-
-    function: UserFunction = call.function
-    name = f"penstock_user_{abs(hash((function.name, id(function.function))))}"
-    if function.kind == "table":
-        fields = function.result_fields([a.type for a in call.args])
-        schema = "STRUCT<" + ", ".join(f"c{i}: {spark_type(t)}" for i, (_, t) in enumerate(fields)) + ">"
-        spark.udtf.register(name, udtf(_table_class(function.function), returnType=schema))
-        return f"{name}({', '.join(args)})"
-    if function.kind != "scalar":
-        raise NotSupportedError("user-defined aggregates in batch SQL", "they run in the streaming engine")
-    made: Any = udf(function.function, spark_type(function.result))
-    if not function.deterministic:
-        made = made.asNondeterministic()
-    spark.udf.register(name, made)
-    return f"{name}({', '.join(args)})"
-
-
-def _table_class(function: Callable[..., Any]) -> type:
-    """A Spark UDTF class around a generator function."""
-
-    class Runner:
-        def eval(self, *args: Any) -> Any:
-            for item in function(*args) or ():
-                if isinstance(item, (list, tuple)) or hasattr(item, "get_row_kind"):
-                    yield tuple(item)
-                else:
-                    yield (item,)
-
-    return Runner

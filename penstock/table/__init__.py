@@ -23,44 +23,64 @@ if TYPE_CHECKING:
     from penstock.table.table_environment import StreamTableEnvironment, TableEnvironment
     from penstock.table.table_result import CloseableIterator, TableResult
     from penstock.table.types import DataTypes
+    from penstock.table.udf import (
+        AggregateFunction,
+        AsyncScalarFunction,
+        FunctionContext,
+        ScalarFunction,
+        TableAggregateFunction,
+        TableFunction,
+    )
 
 _HOMES = {
+    "AggregateFunction": "udf",
+    "AsyncScalarFunction": "udf",
     "ChangelogMode": "changelog_mode",
     "CloseableIterator": "table_result",
     "DataTypes": "types",
     "EnvironmentSettings": "environment_settings",
     "ExplainDetail": "explain_detail",
     "FormatDescriptor": "table_descriptor",
+    "FunctionContext": "udf",
     "ResultKind": "result_kind",
     "Row": "types",
     "RowKind": "types",
+    "ScalarFunction": "udf",
     "Schema": "schema",
     "SqlDialect": "sql_dialect",
     "StatementSet": "statement_set",
     "StreamTableEnvironment": "table_environment",
+    "TableAggregateFunction": "udf",
     "TableConfig": "table_config",
     "TableDescriptor": "table_descriptor",
     "TableEnvironment": "table_environment",
+    "TableFunction": "udf",
     "TableResult": "table_result",
 }
 
 __all__ = [
+    "AggregateFunction",
+    "AsyncScalarFunction",
     "ChangelogMode",
     "CloseableIterator",
     "DataTypes",
     "EnvironmentSettings",
     "ExplainDetail",
     "FormatDescriptor",
+    "FunctionContext",
     "ResultKind",
     "Row",
     "RowKind",
+    "ScalarFunction",
     "Schema",
     "SqlDialect",
     "StatementSet",
     "StreamTableEnvironment",
+    "TableAggregateFunction",
     "TableConfig",
     "TableDescriptor",
     "TableEnvironment",
+    "TableFunction",
     "TableResult",
 ]
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from penstock.common.errors import NotSupportedError
 from penstock.delta.aggregates.bags import Collect, DistinctCount, Every, Percentile, SingleValue
 from penstock.delta.aggregates.base import Aggregate
+from penstock.delta.aggregates.bitmaps import BitmapAgg
 from penstock.delta.aggregates.distinct import Distinct
 from penstock.delta.aggregates.extremes import Extreme, RetractableExtreme
 from penstock.delta.aggregates.json_aggregates import JsonArrayAgg, JsonObjectAgg
@@ -54,6 +55,12 @@ _FACTORIES: dict[str, _Factory] = {
     "SOME": lambda spec, retracts: Every(any_of=True),
     "USER": lambda spec, retracts: UserAggregate(spec.user_function, len(spec.args), retracts),
 }
+
+for _operator in ("BUILD", "AND", "OR", "XOR"):
+    _FACTORIES[f"BITMAP_{_operator}_AGG"] = lambda spec, retracts, op=_operator: BitmapAgg(op, False)  # type: ignore[misc]
+    _FACTORIES[f"BITMAP_{_operator}_CARDINALITY_AGG"] = lambda spec, retracts, op=_operator: BitmapAgg(
+        op, True
+    )  # type: ignore[misc]
 
 _PARTIAL = frozenset({"COUNT", "SUM", "$SUM0", "MIN", "MAX", "AVG"})
 _DISTINCT_CHANGES_NOTHING = frozenset({"MIN", "MAX", "APPROX_COUNT_DISTINCT"})

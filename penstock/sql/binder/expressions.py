@@ -9,6 +9,7 @@ their own.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -42,7 +43,9 @@ from penstock.sql.rex import (
 
 if TYPE_CHECKING:
     from penstock.sql.binder.query import QueryBinder
+    from penstock.sql.user_functions import UserFunction
 
+_JSON_BUILDERS = frozenset({"JSON_OBJECT", "JSON_ARRAY", "JSON_OBJECTAGG", "JSON_ARRAYAGG"})
 RANKING = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE", "LAG", "LEAD"})
 
 
@@ -319,8 +322,7 @@ class ExpressionBinder:
     def _named_call(self, name: str, arguments: list[Any], node: Any) -> Rex:
         user = self._ctx.catalogs.find_function(name)
         if user is not None:
-            args = tuple(self.bind(a) for a in arguments)
-            return self._user_call(name, user, args, node)
+            return self._user_call(name, user, arguments, node)
         from penstock.sql.binder.group_windows import bind_group_window, is_auxiliary, is_group_window
 
         if is_group_window(name.upper()) or is_auxiliary(name.upper()):
@@ -333,6 +335,8 @@ class ExpressionBinder:
         if definition is None:
             hint = did_you_mean(name.upper(), [n for n in FUNCTIONS if n[0].isalpha() and " " not in n])
             raise self._ctx.error(f"no function {name} with these arguments exists", node, do=hint)
+        if name.upper() == "JSON" and not _in_json_builder(node):
+            raise self._ctx.error("JSON() can only stand inside JSON_OBJECT() or JSON_ARRAY()", node)
         if definition.kind == "aggregate":
             return self._aggregate(definition, name.upper(), arguments, node)
         if definition.kind == "window":
@@ -344,14 +348,22 @@ class ExpressionBinder:
         pairs = [*node.this.expressions, *node.expression.expressions]
         return self.call("OVERLAPS", tuple(self.bind(p) for p in pairs), node)
 
-    def _user_call(self, name: str, user: Any, args: tuple[Rex, ...], node: Any) -> Rex:
-        kind = getattr(user, "kind", "scalar")
-        data_type = user.result_type([a.type for a in args])
-        if kind == "aggregate":
-            return AggCall(data_type, name, args)
-        return UdfCall(data_type, name, user, args)
+    def _user_call(self, name: str, user: UserFunction, arguments: list[Any], node: Any) -> Rex:
+        if user.kind == "aggregate":
+            call = self._aggregate(_user_aggregate(user), name, arguments, node)
+            return replace(call, args=self._fitting(user, call.args, node), function=user)
+        if user.kind != "scalar":
+            raise self._ctx.error(f"{name} is a {user.kind} function", node, do="call it in the FROM clause")
+        args = self._fitting(user, tuple(self.bind(a) for a in arguments), node)
+        return UdfCall(user.result_type([a.type for a in args]), name, user, args)
 
-    def _aggregate(self, definition: FunctionDef, name: str, arguments: list[Any], node: Any) -> Rex:
+    def _fitting(self, user: UserFunction, args: tuple[Rex, ...], node: Any) -> tuple[Rex, ...]:
+        try:
+            return user.arguments(args)
+        except PenstockError as error:
+            raise self._ctx.wrap(error, node) from None
+
+    def _aggregate(self, definition: FunctionDef, name: str, arguments: list[Any], node: Any) -> AggCall:
         if not self._aggregates:
             raise self._ctx.error(f"aggregate function {name} cannot stand in {self._place}", node)
         if self._inside_aggregate:
@@ -403,14 +415,14 @@ class ExpressionBinder:
             condition = self.condition(node.expression.this)
         finally:
             self._inside_aggregate = False
-        return AggCall(call.type, call.name, call.args, call.distinct, condition, call.order)
+        return replace(call, filter=condition)
 
     def _within_group(self, node: exp.WithinGroup) -> Rex:
         call = self.bind(node.this)
         if not isinstance(call, AggCall):
             raise self._ctx.error("WITHIN GROUP belongs to an aggregate function", node)
         keys = tuple(self.sort_key(o) for o in node.expression.expressions)
-        return AggCall(call.type, call.name, call.args, call.distinct, call.filter, keys)
+        return replace(call, order=keys)
 
     def sort_key(self, node: exp.Ordered) -> SortKey:
         descending = bool(node.args.get("desc"))
@@ -421,7 +433,7 @@ class ExpressionBinder:
     def _window(self, node: exp.Window) -> Rex:
         if not self._over:
             raise self._ctx.error(f"an OVER clause cannot stand in {self._place}", node)
-        definition, args, distinct, condition = self._over_function(node.this)
+        definition, args, distinct, user = self._over_function(node.this)
         partition, order, spec = self._window_parts(node)
         keys = tuple(self.sort_key(o) for o in order.expressions) if order is not None else ()
         name = definition.name
@@ -432,17 +444,17 @@ class ExpressionBinder:
         data_type = self._infer(definition, args, node)
         parts = tuple(self.bind(p) for p in partition)
         frame = self._frame(spec) if spec is not None else None
-        return OverCall(data_type, name, args, parts, keys, frame, distinct, condition)
+        return OverCall(data_type, name, args, parts, keys, frame, distinct, None, user)
 
-    def _over_function(self, node: Any) -> tuple[FunctionDef, tuple[Rex, ...], bool, Rex | None]:
-        condition = None
+    def _over_function(self, node: Any) -> tuple[FunctionDef, tuple[Rex, ...], bool, UserFunction | None]:
         if isinstance(node, exp.Filter):
             raise self._ctx.error("FILTER cannot stand before OVER", node)
         ignore = isinstance(node, exp.IgnoreNulls)
         if isinstance(node, (exp.IgnoreNulls, exp.RespectNulls)):
             node = node.this
         name = node.this.upper() if isinstance(node, exp.Anonymous) and isinstance(node.this, str) else ""
-        definition = FUNCTIONS.get(name)
+        user = self._ctx.catalogs.find_function(name) if name else None
+        definition = FUNCTIONS.get(name) if user is None else _user_aggregate(user)
         if definition is None or definition.kind not in ("aggregate", "window"):
             raise self._ctx.error(f"{name or 'this'} is not a function that takes OVER", node)
         items, distinct, order = self._unpack(node.expressions)
@@ -451,7 +463,7 @@ class ExpressionBinder:
             raise self._ctx.error("OVER cannot be nested", node)
         if ignore or inner_ignore:
             args = (*args, literals.text("IGNORE NULLS"))
-        return definition, args, distinct, condition
+        return definition, args if user is None else self._fitting(user, args, node), distinct, user
 
     def _window_parts(self, node: exp.Window) -> tuple[list[Any], Any, Any]:
         partition = list(node.args.get("partition_by") or [])
@@ -477,6 +489,16 @@ class ExpressionBinder:
             return "CURRENT ROW", None
         side = str(side or "PRECEDING").upper()
         return (side, None) if value == "UNBOUNDED" else (side, self.bind(value))
+
+
+def _in_json_builder(node: Any) -> bool:
+    return str(getattr(node.parent, "this", "")).upper() in _JSON_BUILDERS
+
+
+def _user_aggregate(user: UserFunction) -> FunctionDef:
+    """A user's function as the registry would describe it."""
+    kind: Any = user.kind
+    return FunctionDef(user.name, kind, lambda args: user.result_type([a.type for a in args]))
 
 
 def _dot_parts(node: Any) -> list[exp.Identifier]:

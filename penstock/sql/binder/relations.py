@@ -370,7 +370,7 @@ class RelationBinder:
                 raise NotSupportedError(f"table function {name}", "it is not built in here")
             raise self._ctx.error(f"there is no table function {name}", node)
         binder = ExpressionBinder(self._ctx, left.scope, self.queries, place="a table function")
-        args = tuple(binder.bind(a) for a in node.expressions)
+        args = function.arguments(tuple(binder.bind(a) for a in node.expressions))
         fields = [Field(n, t) for n, t in function.result_fields([a.type for a in args])]
         alias = node.args.get("alias")
         names = [c.name for c in alias.args.get("columns") or []] if alias is not None else []

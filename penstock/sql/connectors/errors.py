@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from penstock.common import errors as all_errors
-from penstock.common.errors import PenstockError
+from penstock.common.errors import PenstockError, UserFunctionError
 
 _RAISED = re.compile(
     r"^penstock\.common\.errors\.(?P<name>\w+): (?P<what>.*?)"
@@ -31,8 +31,22 @@ def penstock_error(error: BaseException) -> PenstockError | None:
         return None
     kind = getattr(all_errors, found["name"], PenstockError)
     rebuilt: PenstockError = kind.__new__(kind)
+    if isinstance(rebuilt, UserFunctionError):
+        return _user_error(str(error))
     do = found["do"]
     PenstockError.__init__(
         rebuilt, found["what"], where=found["where"], do=do.replace("\n         ", "\n") if do else None
     )
     return rebuilt
+
+
+def _user_error(text: str) -> UserFunctionError:
+    """The user's traceback and, after it, our sentence and where it happened."""
+    _, _, rest = text.partition("UserFunctionError: ")
+    shown, _, tail = rest.partition("\n\n")
+    what, _, where = tail.partition("\n  where: ")
+    return UserFunctionError(
+        what.splitlines()[0] if what.strip() else "a function failed",
+        user_traceback=shown,
+        where=where.splitlines()[0] if where else None,
+    )

@@ -15,6 +15,7 @@ from penstock.sql.functions import (  # noqa: F401  (each module registers its f
     collections,
     comparison,
     conditional,
+    enforcing,
     hashes,
     json,
     logical,

@@ -16,7 +16,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from penstock.sql.functions import java_time, json_documents, roaring
+from penstock.common import roaring
+from penstock.sql.functions import java_time, json_documents
 from penstock.sql.functions.formatter import FormatError, java_format
 from penstock.sql.functions.java_random import JavaRandom
 from penstock.sql.functions.java_regex import java_pattern

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from penstock.common.datatypes import (
@@ -24,6 +25,7 @@ from penstock.sql.dialect import statements as st
 from penstock.sql.dialect.flink import parse_hints
 from penstock.sql.functions.casts import can_cast
 from penstock.sql.functions.common_types import common_type
+from penstock.sql.operations.constraints import enforce
 from penstock.sql.result import StatementResult, ok, table
 from penstock.sql.rex import Const, InputRef, Rex
 from penstock.table.catalog import CatalogTable, CatalogView, ObjectIdentifier
@@ -94,6 +96,8 @@ def plan_insert(session: SqlSession, statement: st.InsertStatement) -> Sink:
     source = session.bind(statement.ast, statement.sql)
     static = _static_partition(session, statement, target)
     plan = _arrange(source, target, statement, static, identifier)
+    columns = tuple(Field(f.name, f.data_type) for f in target.sink_schema)
+    plan = replace(enforce(session.config, plan, columns), fields=columns)
     texts = tuple((k, _partition_text(v)) for k, v in static.items())
     return Sink(plan.fields, plan, identifier, target, statement.overwrite, texts)
 
@@ -159,7 +163,7 @@ def _arrange(
         else:
             value = Const(DataTypes.NULL(), None)
         exprs.append(_store(value, field.data_type, field.name, path, source, fields))
-    output = tuple(Field(f.name, f.data_type) for f in fields)
+    output = tuple(Field(f.name, e.type) for f, e in zip(fields, exprs, strict=True))
     return Project(output, source, tuple(exprs))
 
 
@@ -188,7 +192,7 @@ def _store(value: Rex, target: DataType, name: str, path: str, source: Plan, fie
         target, (BinaryType, VarBinaryType)
     ):
         return value
-    return cast_rex(value, target.nullable())
+    return cast_rex(value, target.with_nullability(value.type.is_nullable))
 
 
 def storable(source: DataType, target: DataType) -> bool:

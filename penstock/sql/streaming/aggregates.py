@@ -111,6 +111,10 @@ def agg_spec(call: AggCall, columns: InputColumns) -> AggSpec:
     """A call over columns; what is constant in it (separator, NULL handling) becomes part of the call."""
     args: list[Rex] = list(call.args)
     options: dict[str, Any] = {}
+    if call.function is not None:
+        from penstock.sql.user_function_calls import as_aggregate
+
+        options["user_function"] = as_aggregate(call.function.function, call.function.pandas)
     if call.order:
         raise NotSupportedError(f"ORDER BY inside {call.name}", "rows are aggregated in arrival order")
     if call.name == "LISTAGG" and len(args) == 2 and isinstance(args[1], Const):
@@ -122,7 +126,7 @@ def agg_spec(call: AggCall, columns: InputColumns) -> AggSpec:
         call, args = _without_nulls(call), args[:1]
     condition = None if call.filter is None else columns.place(call.filter)
     return AggSpec(
-        call.name,
+        call.name if call.function is None else "USER",
         tuple(columns.place(a) for a in args),
         call.type,
         distinct=call.distinct,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from penstock.common.codecs import compile_codec
 from penstock.common.datatypes import RowType
 from penstock.common.ids import MIN_WATERMARK, EpochId
 from penstock.common.key_groups import key_group_range
+from penstock.common.pickling import unship
 from penstock.delta.base import Batch, DeltaContext, DeltaOperator
 from penstock.delta.columnar.base import ColumnarOperator
 from penstock.sql.connectors.spark_types import RowsToArrow
@@ -59,7 +59,7 @@ class DeltaTask:
 
     def __call__(self, batches: Batches) -> Batches:
         started = time.thread_time()
-        operator: DeltaOperator = pickle.loads(self.operator)
+        operator: DeltaOperator = unship(self.operator)
         columnar = isinstance(operator, ColumnarOperator)
         subtask, inputs, count = self._tables(batches) if columnar else self._read(batches)
         state = self._open(subtask)

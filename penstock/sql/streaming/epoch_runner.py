@@ -10,7 +10,6 @@ all input has been read (or is certain to be read in this epoch) they advance to
 
 from __future__ import annotations
 
-import pickle
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +20,7 @@ from penstock.checkpoint.handles import OperatorSubtaskState
 from penstock.common.datatypes import DataType, RowField, RowType
 from penstock.common.errors import InvariantError, PenstockError
 from penstock.common.ids import MAX_WATERMARK, MIN_WATERMARK
-from penstock.common.pickling import dumps, loads
+from penstock.common.pickling import dumps, loads, ship
 from penstock.graph.stream_graph import StreamNode
 from penstock.runtime.plan import JobDefinition, LevelPlan, NodePlan, NodeReport, SubtaskReport
 from penstock.sql.algebra import DataFrameScan, Plan, Project, SetOp, walk_plan
@@ -412,7 +411,7 @@ class SqlEpochRunner:
         job = self._job
         return DeltaTask(
             uid=node.uid,
-            operator=pickle.dumps(node.operator),
+            operator=ship(node.operator),
             input_types=tuple(_columns_type(node, index) for index in range(len(node.inputs))),
             output_type=node.row_type,
             parallelism=node.parallelism,

@@ -73,7 +73,7 @@ def start_job(
 
 def _make_runner(query: Query, batch: BatchExecutor) -> Callable[[JobDefinition], SqlEpochRunner]:
     def make(job: JobDefinition) -> SqlEpochRunner:
-        from penstock.sql.user_functions import spark_call
+        from penstock.sql.user_function_calls import spark_call
 
         spark = batch.spark.newSession()
         for key in _INHERITED:

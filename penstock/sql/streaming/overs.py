@@ -121,7 +121,9 @@ def _spec(call: OverCall, columns: InputColumns) -> Any:
     if call.name not in _ORDERED:
         if call.name == "LEAD":
             raise ValidationError("LEAD looks ahead, which streaming mode cannot", do="use LAG")
-        return agg_spec(AggCall(call.type, call.name, call.args, call.distinct, call.filter), columns)
+        function = call.function
+        plain = AggCall(call.type, call.name, call.args, call.distinct, call.filter, function=function)
+        return agg_spec(plain, columns)
     if call.name != "LAG":
         return OrderFunction(call.name)
     value, *rest = call.args
