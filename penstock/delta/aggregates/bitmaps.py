@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
+from operator import and_, or_, xor
 from typing import Any
 
 from penstock.common import roaring
 from penstock.delta.aggregates.base import CountingAggregate
+
+_COMBINE: dict[str, Callable[[set[int], set[int]], set[int]]] = {"AND": and_, "OR": or_, "XOR": xor}
 
 
 class BitmapAgg(CountingAggregate):
@@ -37,5 +41,4 @@ class BitmapAgg(CountingAggregate):
         if self._operator == "XOR":  # a bitmap that came twice is gone
             values = [pair for pair in values if pair[1] % 2]
         sets = [roaring.load(bytes(value)) for value, _ in values]
-        combine = {"AND": set.intersection, "OR": set.union, "XOR": set.symmetric_difference}[self._operator]
-        return reduce(combine, sets) if sets else set()
+        return reduce(_COMBINE[self._operator], sets) if sets else set()

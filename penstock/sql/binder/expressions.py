@@ -565,6 +565,7 @@ _BINDERS: dict[type, Callable[[ExpressionBinder, Any], Rex]] = {
     exp.Dot: _B._dot,
     exp.Literal: _B._literal,
     exp.Concat: lambda b, n: literals.text("".join(e.this for e in n.expressions)),
+    exp.National: lambda b, n: literals.text(n.this),
     exp.UnicodeString: lambda b, n: literals.unicode_text(n.this),
     exp.Boolean: lambda b, n: literals.boolean(bool(n.this)),
     exp.Null: lambda b, n: literals.null(),

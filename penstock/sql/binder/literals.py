@@ -37,13 +37,15 @@ def number(text: str) -> Const:
             return Const(DataTypes.INT(False), value)
         if -(2**63) <= value < 2**63:
             return Const(DataTypes.BIGINT(False), value)
-    return _decimal(decimal.Decimal(text))
+    return _decimal(text)
 
 
-def _decimal(value: decimal.Decimal) -> Const:
-    _, digits, exponent = value.as_tuple()
-    scale = max(0, -int(exponent))
-    precision = max(len(digits), scale, 1)
+def _decimal(text: str) -> Const:
+    """Every digit that is written counts: 0.001 is DECIMAL(4, 3)."""
+    value = decimal.Decimal(text)
+    whole, _, fraction = text.lstrip("+-").partition(".")
+    scale = len(fraction)
+    precision = max(len(whole) + scale, 1)
     if precision > MAX_DECIMAL_PRECISION:
         raise ValidationError(f"{value} has more than 38 digits")
     return Const(DecimalType(precision, scale, False), value)

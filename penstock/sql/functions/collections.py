@@ -83,6 +83,8 @@ def _map(args: Sequence[Arg], result: DataType) -> str:
 
 
 def _row_type(args: Sequence[ArgType]) -> DataType:
+    if any(a.is_literal and isinstance(a.type, NullType) for a in args):
+        raise refuse("ROW", args, "CAST(NULL AS ...)", why="illegal use of NULL")
     return RowType([RowField(f"EXPR${i}", a.type) for i, a in enumerate(args)], nullable=False)
 
 

@@ -9,7 +9,17 @@ from penstock.sql.functions.casts import cast_sql
 from penstock.sql.functions.common_types import common_type
 from penstock.sql.functions.comparison import UNORDERED, compare_text, comparison_type
 from penstock.sql.functions.registry import Arg, ArgType, FunctionDef, register
-from penstock.sql.functions.rules import ANY, BOOLEAN, CHARACTER, maybe, never, nullable, refuse, scalar
+from penstock.sql.functions.rules import (
+    ANY,
+    BOOLEAN,
+    CHARACTER,
+    NUMERIC,
+    maybe,
+    never,
+    nullable,
+    refuse,
+    scalar,
+)
 from penstock.sql.functions.text import let, string
 
 
@@ -45,7 +55,7 @@ def _render_case(args: Sequence[Arg], result: DataType) -> str:
 def _infer_if(args: Sequence[ArgType]) -> DataType:
     if len(args) != 3 or not BOOLEAN.has(args[0].type):
         raise refuse("IF", args, "IF(<BOOLEAN>, value, value)")
-    return branches_type("IF", args, args[1:])
+    return branches_type("IF", args, args[1:]).with_nullability(nullable(args))
 
 
 def _render_if(args: Sequence[Arg], result: DataType) -> str:
@@ -125,13 +135,15 @@ _DECIMAL = r"^[+-]?(NaN|Infinity|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[dD
 
 
 def _is_decimal(args: Sequence[Arg], result: DataType) -> str:
+    if NUMERIC.has(args[0].type):
+        return "TRUE"
     plain = f"translate({args[0].sql}, '٠١٢٣٤٥٦٧٨٩', '0123456789')"
     return f"coalesce(trim({plain}) RLIKE {string(_DECIMAL)}, FALSE)"
 
 
 scalar("IS_ALPHA", (CHARACTER,), _BOOL, r"coalesce({0} RLIKE '^\\p{{L}}+$', FALSE)")
 scalar("IS_DIGIT", (CHARACTER,), _BOOL, r"coalesce({0} RLIKE '^\\p{{Nd}}+$', FALSE)")
-scalar("IS_DECIMAL", (CHARACTER,), _BOOL, render=_is_decimal)
+scalar("IS_DECIMAL", [(CHARACTER,), (NUMERIC,)], _BOOL, render=_is_decimal)
 
 
 def type_text(data_type: DataType, full: bool) -> str:

@@ -233,7 +233,10 @@ scalar(
     _TWO,
     maybe(DataTypes.INT),
     render=lambda a, r: _guarded(
-        a, lambda s, p: f"if({s} RLIKE {p}, greatest(regexp_instr({s}, {p}), 1), 0)"
+        a,
+        lambda s, p: (
+            f"CASE WHEN {s} RLIKE {p} THEN greatest(regexp_instr({s}, {p}), 1) WHEN NOT {s} RLIKE {p} THEN 0 END"
+        ),
     ),
 )
 scalar(

@@ -65,7 +65,12 @@ scalar("INITCAP", (CHARACTER,), like(0), lambda s: udf("initcap", s), how="udf")
 scalar("REVERSE", (CHARACTER,), _MAYBE_STRING, "reverse({0})")
 scalar("REPEAT", (CHARACTER, INTEGER), _STRING, "repeat({0}, CAST({1} AS INT))", how="spark")
 scalar("POSITION", (CHARACTER, CHARACTER), _INT, "locate({0}, {1})")
-scalar("INSTR", (CHARACTER, CHARACTER), _INT, "instr({0}, {1})")
+scalar(
+    "INSTR",
+    (CHARACTER, CHARACTER, opt(INTEGER), opt(INTEGER)),
+    _INT,
+    lambda s, *rest: f"instr({s}, {rest[0]})" if len(rest) == 1 else udf("instr", s, *rest),
+)
 scalar(
     "LOCATE",
     (CHARACTER, CHARACTER, opt(INTEGER)),
@@ -364,7 +369,8 @@ def _str_to_map(s: str, pairs: str = "','", values: str = "'='") -> str:
     def build(s: str, p: str, v: str) -> str:
         parts = f"split(regexp_replace({s}, concat('(', {p}, ')+$'), ''), {p})"
         entry = f"named_struct('key', split(e, {v}, 2)[0], 'value', get(split(e, {v}, 2), 1))"
-        return f"map_from_entries(transform({parts}, e -> {entry}))"
+        made = f"map_from_entries(transform({parts}, e -> {entry}))"
+        return f"if({s} = '', CAST(map() AS MAP<STRING, STRING>), {made})"
 
     return let(build, s, pairs, values)
 

@@ -146,6 +146,22 @@ def _printf(pattern: str | None, *args: Any) -> str | None:
         return None
 
 
+@_udf("int")
+def _instr(text: str, part: str, start: int, occurrence: int = 1) -> int:
+    """The place of the n-th occurrence, looking on from `start`, or back from the end if that is negative."""
+    if start == 0 or occurrence < 1:
+        return 0
+    if start < 0:
+        found = _instr(text[::-1], part[::-1], -start, occurrence)
+        return len(text) - (found - 1) - len(part) + 1 if found else 0
+    at = start - 2
+    for _ in range(occurrence):
+        at = text.find(part, at + 1)
+        if at < 0:
+            return 0
+    return at + 1
+
+
 @_udf("bigint")
 def _inet_aton(text: str) -> int | None:
     parts = text.split(".")

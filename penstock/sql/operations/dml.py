@@ -5,15 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from penstock.common.datatypes import (
-    BinaryType,
-    CharType,
-    DataType,
-    DataTypes,
-    NullType,
-    VarBinaryType,
-    VarCharType,
-)
+from penstock.common.datatypes import DataType, DataTypes
 from penstock.common.errors import NotSupportedError, ValidationError
 from penstock.sql.algebra import Field, Plan, Project, Sink
 from penstock.sql.binder.coercion import cast_rex
@@ -23,8 +15,7 @@ from penstock.sql.binder.query import QueryBinder
 from penstock.sql.binder.scope import Scope
 from penstock.sql.dialect import statements as st
 from penstock.sql.dialect.flink import parse_hints
-from penstock.sql.functions.casts import can_cast
-from penstock.sql.functions.common_types import common_type
+from penstock.sql.functions.implicit_casts import implicitly_castable
 from penstock.sql.operations.constraints import enforce
 from penstock.sql.result import StatementResult, ok, table
 from penstock.sql.rex import Const, InputRef, Rex
@@ -179,29 +170,14 @@ def _target_columns(statement: st.InsertStatement, names: list[str], static: dic
 
 
 def _store(value: Rex, target: DataType, name: str, path: str, source: Plan, fields: list[Any]) -> Rex:
-    if not storable(value.type, target):
+    if not implicitly_castable(value.type, target):
         raise ValidationError(
             f"column types of query result and sink for '{path}' do not match: incompatible types for sink "
             f"column '{name}', {value.type.as_summary()} cannot be stored as {target.as_summary()}",
             where=_schemas(source, fields),
             do=f"CAST the value to {target.nullable().as_summary()}",
         )
-    if isinstance(value.type, (CharType, VarCharType)) and isinstance(target, (CharType, VarCharType)):
-        return value
-    if isinstance(value.type, (BinaryType, VarBinaryType)) and isinstance(
-        target, (BinaryType, VarBinaryType)
-    ):
-        return value
     return cast_rex(value, target.with_nullability(value.type.is_nullable))
-
-
-def storable(source: DataType, target: DataType) -> bool:
-    """Whether INSERT converts by itself: within a family, and only where nothing but digits can be lost."""
-    if isinstance(source, NullType):
-        return target.is_nullable
-    if common_type([source.nullable(), target.nullable()]) is not None:
-        return can_cast(source, target)
-    return False
 
 
 def _schemas(source: Plan, fields: list[Any]) -> str:
