@@ -32,6 +32,7 @@ class CatalogManager:
     def __init__(self, catalog_name: str = "default_catalog", database: str = "default_database") -> None:
         self.catalogs: dict[str, Catalog] = {catalog_name: GenericInMemoryCatalog(catalog_name, database)}
         self.descriptors: dict[str, dict[str, str]] = {catalog_name: {"type": "generic_in_memory"}}
+        self.comments: dict[str, str] = {}
         self.builtin_catalog = catalog_name
         self.current_catalog = catalog_name
         self.current_database: str | None = database

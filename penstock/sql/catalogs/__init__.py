@@ -9,11 +9,29 @@ from penstock.table.catalog import Catalog
 TYPES = ("generic_in_memory", "file", "spark")
 
 
+_OPTIONS = {
+    "generic_in_memory": {"type", "default-database", "property-version"},
+    "file": {"type", "default-database", "path"},
+}
+
+
+def check_catalog_options(name: str, options: dict[str, str]) -> None:
+    """Refuses options that a catalog of this type does not have."""
+    kind = options.get("type", "")
+    unknown = sorted(set(options) - _OPTIONS.get(kind, set(options)))
+    if unknown:
+        raise ValidationError(
+            f"unsupported options found for catalog '{name}': {', '.join(unknown)}",
+            do=f"use {', '.join(sorted(_OPTIONS[kind]))}",
+        )
+
+
 def create_catalog_from_options(name: str, options: dict[str, str]) -> Catalog:
     """The catalog of CREATE CATALOG name WITH (options)."""
     kind = options.get("type")
     if kind is None:
         raise ValidationError(f"catalog '{name}' has no 'type' option", do="use one of " + ", ".join(TYPES))
+    check_catalog_options(name, options)
     default = options.get("default-database", "default")
     if kind == "generic_in_memory":
         return GenericInMemoryCatalog(name, default)

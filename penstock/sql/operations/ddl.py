@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from penstock.common.errors import NotSupportedError, ValidationError
+from penstock.common.errors import ValidationError
 from penstock.sql.binder.tables import bind_table
-from penstock.sql.catalogs import create_catalog_from_options
+from penstock.sql.catalogs import check_catalog_options, create_catalog_from_options
 from penstock.sql.dialect import statements as st
 from penstock.sql.operations.alter_table import alter_table
 from penstock.sql.operations.like import merge_like
@@ -194,6 +194,9 @@ def create_catalog(session: SqlSession, statement: st.CreateCatalogStatement) ->
         return ok()
     catalog = create_catalog_from_options(statement.name, statement.options)
     session.catalogs.register_catalog(statement.name, catalog, statement.options)
+    session.catalogs.comments.pop(statement.name, None)
+    if statement.comment is not None:
+        session.catalogs.comments[statement.name] = statement.comment
     return ok()
 
 
@@ -206,10 +209,6 @@ def create_database(session: SqlSession, statement: st.CreateDatabaseStatement) 
 
 def create_function(session: SqlSession, statement: st.CreateFunctionStatement) -> StatementResult:
     function = CatalogFunction(statement.class_name, statement.language, statement.resources)
-    if statement.language != "PYTHON":
-        raise NotSupportedError(
-            f"functions in {statement.language}", "functions are Python here", do="add LANGUAGE PYTHON"
-        )
     catalogs = session.catalogs
     if statement.system:
         name = statement.path[-1].lower()
@@ -245,10 +244,13 @@ def alter(session: SqlSession, statement: st.AlterStatement) -> StatementResult:
     session.catalogs.catalog(statement.path[0])
     options = session.catalogs.descriptors[statement.path[0]]
     if isinstance(statement.action, st.SetOptions):
+        check_catalog_options(statement.path[0], {**options, **statement.action.options})
         options.update(statement.action.options)
     elif isinstance(statement.action, st.ResetOptions):
         for key in statement.action.keys:
             options.pop(key, None)
+    elif isinstance(statement.action, str):
+        session.catalogs.comments[statement.path[0]] = statement.action
     return ok()
 
 

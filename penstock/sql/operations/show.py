@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.common.datatypes import DataTypes
 from penstock.common.errors import NotSupportedError, ValidationError
+from penstock.sql.connectors import find_connector
 from penstock.sql.dialect import statements as st
 from penstock.sql.functions import FUNCTIONS
 from penstock.sql.operations.show_create import show_create
 from penstock.sql.result import StatementResult, ok, strings, table
 from penstock.sql.session_schema import resolved_schema
-from penstock.table.catalog import ResolvedSchema
+from penstock.table.catalog import CatalogTable, ResolvedSchema
 
 if TYPE_CHECKING:
     from penstock.sql.session import SqlSession
@@ -57,6 +58,10 @@ def reset_option(session: SqlSession, statement: st.ResetStatement) -> Statement
 def analyze(session: SqlSession, statement: st.AnalyzeTableStatement) -> StatementResult:
     """Checks the names; Spark collects its statistics while a query runs."""
     identifier, found = session.catalogs.resolve_table(statement.path)
+    if session.streaming:
+        raise ValidationError("ANALYZE TABLE is for batch only")
+    if isinstance(found, CatalogTable):
+        find_connector(found.options, identifier.as_summary_string()).validate(found, "source")
     names = resolved_schema(session, identifier, found).get_column_names()
     for name in statement.columns:
         if name not in names:
@@ -116,7 +121,7 @@ _LISTS: dict[str, tuple[str, Any]] = {
     "FUNCTIONS": ("function name", _functions),
     "USER FUNCTIONS": ("function name", _user_functions),
     "MODULES": ("module name", lambda s, p: ["core"]),
-    "MATERIALIZED TABLES": ("materialized table name", lambda s, p: []),
+    "MATERIALIZED TABLES": ("materialized table", lambda s, p: []),
     "MODELS": ("model name", lambda s, p: []),
     "CONNECTIONS": ("connection name", lambda s, p: []),
     "PROCEDURES": ("procedure name", lambda s, p: []),
@@ -199,7 +204,8 @@ def _describe_catalog(session: SqlSession, statement: st.DescribeStatement) -> S
     name = statement.path[0]
     session.catalogs.catalog(name)
     options = session.catalogs.descriptors.get(name, {})
-    rows = [("name", name), ("type", options.get("type", "")), ("comment", "")]
+    comment = session.catalogs.comments.get(name)
+    rows = [("name", name), ("type", options.get("type", "")), ("comment", comment)]
     if statement.extended:
         rows += [(f"option:{k}", v) for k, v in sorted(options.items()) if k != "type"]
     return table([("info name", _STRING), ("info value", _STRING)], rows)

@@ -20,7 +20,9 @@ def show_create(session: SqlSession, statement: st.ShowStatement) -> StatementRe
     if kind == "CATALOG":
         session.catalogs.catalog(statement.path[0])
         options = session.catalogs.descriptors.get(statement.path[0], {})
-        return strings("result", [f"CREATE CATALOG `{statement.path[0]}`\n{_options(options)}\n"])
+        comment = session.catalogs.comments.get(statement.path[0])
+        said = "" if comment is None else "COMMENT '" + comment.replace("'", "''") + "'\n"
+        return strings("result", [f"CREATE CATALOG `{statement.path[0]}`\n{said}{_options(options)}\n"])
     if kind not in ("TABLE", "VIEW"):
         raise NotSupportedError(f"SHOW CREATE {kind}", "there is nothing of that kind here")
     identifier, found = session.catalogs.resolve_table(statement.path)
