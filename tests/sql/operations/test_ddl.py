@@ -122,3 +122,19 @@ def test_contradictions_are_refused(session: SqlSession, sql: str, message: str)
 def test_materialized_tables_are_not_supported_and_say_so(session: SqlSession) -> None:
     with pytest.raises(NotSupportedError, match="materialized"):
         session.execute("DROP MATERIALIZED TABLE t")
+
+
+def test_a_catalog_keeps_its_comment_and_refuses_unknown_options(session: SqlSession) -> None:
+    session.execute("CREATE CATALOG c COMMENT 'it''s' WITH ('type' = 'generic_in_memory')")
+    assert rows(session, "SHOW CREATE CATALOG c") == [
+        ["CREATE CATALOG `c`\nCOMMENT 'it''s'\nWITH (\n  'type' = 'generic_in_memory'\n)\n"]
+    ]
+    with pytest.raises(ValidationError, match="unsupported options"):
+        session.execute("ALTER CATALOG c SET ('k' = 'v')")
+
+
+def test_a_function_in_another_language_is_refused_when_it_is_called(session: SqlSession) -> None:
+    session.execute("CREATE FUNCTION f AS 'com.acme.F'")
+    assert rows(session, "SHOW USER FUNCTIONS") == [["f"]]
+    with pytest.raises(NotSupportedError, match="functions in JAVA"):
+        session.execute("SELECT f(1)")
