@@ -1,11 +1,13 @@
 """Writes the tables as Parquet: uniform random values in TPC-H's ranges, the same bytes for the same scale.
 
-`gigabytes` counts as TPC-H's scale factor does: 1.0 is 6 million line items, about 1 GB as text, 0.2 GB as Parquet.
+`gigabytes` counts bytes on disk: 1.0 is 19.7 million line items, TPC-H's scale factor 3.3 (which is 3.3 GB as text).
+Comments and addresses are pieces of one long random text: no dictionary fits them, and they compress badly.
 Orders and their line items are made in as many parts as there are files, each with a seed of its own.
 """
 
 from __future__ import annotations
 
+import functools
 import pathlib
 import shutil
 from collections.abc import Callable
@@ -17,8 +19,10 @@ import pyarrow.parquet as pq
 
 from tpch.tables import TABLES
 
-VERSION = 1
-FILES = 4
+VERSION = 2
+FILES = 8
+POOL_BYTES = 4 << 20
+GIGABYTES_PER_SCALE = 0.305
 FIRST_DAY, LAST_DAY, TODAY = (
     int(np.datetime64(day).astype(int)) for day in ("1992-01-01", "1998-08-02", "1995-06-17")
 )
@@ -47,25 +51,47 @@ WORDS = [
     "quick",
     "requests",
     "special",
+    "accounts",
+    "blithely",
+    "carefully",
+    "courts",
+    "daringly",
+    "dolphins",
+    "express",
+    "foxes",
+    "instructions",
+    "ironic",
+    "pending",
+    "pinto",
+    "regular",
+    "sleep",
+    "slyly",
+    "theodolites",
+    "unusual",
+    "wake",
 ]
+COLORS = ["almond", "azure", "blush", "coral", "forest", "ghost", "indigo", "khaki", "linen", "maroon"]
 
 Columns = dict[str, Any]
 
 
 def generate(folder: pathlib.Path, gigabytes: float) -> pathlib.Path:
-    """The folder with the tables of this scale, made unless it is there already."""
+    """The folder with tables of that size on disk, made unless it is there already."""
+    scale = gigabytes / GIGABYTES_PER_SCALE
     target = folder / f"tpch-v{VERSION}-{gigabytes:g}"
     if (target / "_DONE").exists():
         return target
     shutil.rmtree(target, ignore_errors=True)
     sizes = {
-        "supplier": max(10, int(10_000 * gigabytes)),
-        "customer": max(100, int(150_000 * gigabytes)),
-        "part": max(100, int(200_000 * gigabytes)),
-        "orders": max(1000, int(1_500_000 * gigabytes)),
+        "supplier": max(10, int(10_000 * scale)),
+        "customer": max(100, int(150_000 * scale)),
+        "part": max(100, int(200_000 * scale)),
+        "orders": max(1000, int(1_500_000 * scale)),
     }
-    _write(target, "region", 0, {"r_regionkey": np.arange(5), "r_name": REGIONS})
-    _write(target, "nation", 0, _nations())
+    few = np.random.default_rng(50)
+    regions = {"r_regionkey": np.arange(5), "r_name": REGIONS, "r_comment": _text(5, 31, 115, few)}
+    _write(target, "region", 0, regions)
+    _write(target, "nation", 0, {**_nations(), "n_comment": _text(25, 31, 114, few)})
     makers: dict[str, Callable[[int, np.random.Generator], Columns]] = {
         "supplier": _suppliers,
         "customer": _customers,
@@ -73,6 +99,7 @@ def generate(folder: pathlib.Path, gigabytes: float) -> pathlib.Path:
     }
     for seed, (table, make) in enumerate(makers.items()):
         _write(target, table, 0, make(sizes[table], np.random.default_rng(seed)))
+    _write(target, "partsupp", 0, _offers(sizes["part"], sizes["supplier"], np.random.default_rng(99)))
     for part in range(FILES):
         bounds = [sizes["orders"] * p // FILES for p in (part, part + 1)]
         orders, lines = _orders(np.arange(*bounds), sizes, np.random.default_rng(100 + part))
@@ -90,28 +117,48 @@ def _nations() -> Columns:
 
 def _suppliers(rows: int, rng: np.random.Generator) -> Columns:
     keys = np.arange(1, rows + 1)
+    nations = rng.integers(0, 25, rows)
     return {
         "s_suppkey": keys,
         "s_name": [f"Supplier#{key:09d}" for key in keys],
-        "s_nationkey": rng.integers(0, 25, rows),
+        "s_address": _text(rows, 10, 40, rng),
+        "s_nationkey": nations,
+        "s_phone": _phones(nations, rng),
         "s_acctbal": rng.integers(-99_999, 1_000_000, rows),
+        "s_comment": _text(rows, 25, 100, rng),
     }
+
+
+def _offers(parts: int, suppliers: int, rng: np.random.Generator) -> Columns:
+    """Four suppliers for each part."""
+    rows = 4 * parts
+    keys = np.arange(rows) // 4 + 1
+    return {
+        "ps_partkey": keys,
+        "ps_suppkey": (keys + np.arange(rows) % 4 * (suppliers // 4 + 1)) % suppliers + 1,
+        "ps_availqty": rng.integers(1, 10_000, rows),
+        "ps_supplycost": rng.integers(100, 100_001, rows),
+        "ps_comment": _text(rows, 49, 198, rng),
+    }
+
+
+def _phones(nations: np.ndarray, rng: np.random.Generator) -> list[str]:
+    numbers = rng.integers(0, 10_000_000, len(nations))
+    return [f"{n + 10}-{p // 10_000:03d}-{p % 10_000:04d}" for n, p in zip(nations, numbers, strict=True)]
 
 
 def _customers(rows: int, rng: np.random.Generator) -> Columns:
     keys = np.arange(1, rows + 1)
     nations = rng.integers(0, 25, rows)
-    numbers = rng.integers(0, 10_000_000, rows)
     return {
         "c_custkey": keys,
         "c_name": [f"Customer#{key:09d}" for key in keys],
+        "c_address": _text(rows, 10, 40, rng),
         "c_nationkey": nations,
-        "c_phone": [
-            f"{n + 10}-{p // 10_000:03d}-{p % 10_000:04d}" for n, p in zip(nations, numbers, strict=True)
-        ],
+        "c_phone": _phones(nations, rng),
         "c_acctbal": rng.integers(-99_999, 1_000_000, rows),
         "c_mktsegment": _pick(SEGMENTS, rows, rng),
-        "c_comment": _comments(rows, rng),
+        "c_comment": _text(rows, 29, 116, rng),
     }
 
 
@@ -119,11 +166,14 @@ def _parts(rows: int, rng: np.random.Generator) -> Columns:
     keys = np.arange(1, rows + 1)
     return {
         "p_partkey": keys,
+        "p_name": _pick([f"{a} {b} {c}" for a in COLORS for b in COLORS for c in COLORS], rows, rng),
+        "p_mfgr": _pick([f"Manufacturer#{m}" for m in range(1, 6)], rows, rng),
         "p_brand": _pick([f"Brand#{a}{b}" for a in range(1, 6) for b in range(1, 6)], rows, rng),
         "p_type": _pick(TYPES, rows, rng),
         "p_size": rng.integers(1, 51, rows),
         "p_container": _pick(CONTAINERS, rows, rng),
         "p_retailprice": _retail_price(keys),
+        "p_comment": _text(rows, 5, 22, rng),
     }
 
 
@@ -151,8 +201,9 @@ def _orders(numbers: np.ndarray, sizes: dict[str, int], rng: np.random.Generator
         "o_totalprice": np.add.reduceat(gross, first),
         "o_orderdate": dates,
         "o_orderpriority": _pick(PRIORITIES, count, rng),
+        "o_clerk": _pick([f"Clerk#{c:09d}" for c in range(1, max(2, sizes["supplier"] // 10))], count, rng),
         "o_shippriority": np.zeros(count, np.int32),
-        "o_comment": _comments(count, rng),
+        "o_comment": _text(count, 19, 78, rng),
     }
     return orders, lines
 
@@ -187,7 +238,7 @@ def _lines(
         "l_receiptdate": receipt,
         "l_shipinstruct": _pick(INSTRUCTIONS, count, rng),
         "l_shipmode": _pick(MODES, count, rng),
-        "l_comment": _comments(count, rng),
+        "l_comment": _text(count, 10, 43, rng),
         "shipped": shipped.astype(int),
     }
 
@@ -200,9 +251,24 @@ def _dictionary(indices: np.ndarray, values: list[str]) -> pa.Array:
     return pa.DictionaryArray.from_arrays(indices.astype(np.int32), values).cast(pa.string())
 
 
-def _comments(rows: int, rng: np.random.Generator) -> pa.Array:
-    texts = [f"{a} {b} {c} {d}" for a in WORDS for b in WORDS for c in WORDS for d in WORDS]
-    return _pick(texts, rows, rng)
+@functools.cache
+def _pool() -> np.ndarray:
+    """Words at random, one after the other, as bytes."""
+    picked = np.random.default_rng(7).integers(0, len(WORDS), POOL_BYTES // 6)
+    text = " ".join(WORDS[i] for i in picked).encode()
+    return np.frombuffer(text, np.uint8)[:POOL_BYTES]
+
+
+def _text(rows: int, shortest: int, longest: int, rng: np.random.Generator) -> pa.Array:
+    """Random pieces of the pool, without a Python object per value."""
+    pool = _pool()
+    lengths = rng.integers(shortest, longest + 1, rows)
+    starts = rng.integers(0, len(pool) - longest, rows)
+    ends = np.cumsum(lengths)
+    bytes_from = np.arange(ends[-1]) + np.repeat(starts - ends + lengths, lengths)
+    offsets = np.concatenate([[0], ends]).astype(np.int32)
+    buffers = [None, pa.py_buffer(offsets.tobytes()), pa.py_buffer(pool[bytes_from].tobytes())]
+    return pa.Array.from_buffers(pa.string(), rows, buffers)
 
 
 def _write(target: pathlib.Path, table: str, part: int, columns: Columns) -> None:

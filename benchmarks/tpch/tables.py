@@ -8,12 +8,21 @@ QUERIES = pathlib.Path(__file__).parent / "queries"
 MONEY = "DECIMAL(12, 2)"
 
 TABLES = {
-    "region": {"r_regionkey": "INT", "r_name": "STRING"},
-    "nation": {"n_nationkey": "INT", "n_name": "STRING", "n_regionkey": "INT"},
-    "supplier": {"s_suppkey": "BIGINT", "s_name": "STRING", "s_nationkey": "INT", "s_acctbal": MONEY},
+    "region": {"r_regionkey": "INT", "r_name": "STRING", "r_comment": "STRING"},
+    "nation": {"n_nationkey": "INT", "n_name": "STRING", "n_regionkey": "INT", "n_comment": "STRING"},
+    "supplier": {
+        "s_suppkey": "BIGINT",
+        "s_name": "STRING",
+        "s_address": "STRING",
+        "s_nationkey": "INT",
+        "s_phone": "STRING",
+        "s_acctbal": MONEY,
+        "s_comment": "STRING",
+    },
     "customer": {
         "c_custkey": "BIGINT",
         "c_name": "STRING",
+        "c_address": "STRING",
         "c_nationkey": "INT",
         "c_phone": "STRING",
         "c_acctbal": MONEY,
@@ -22,11 +31,21 @@ TABLES = {
     },
     "part": {
         "p_partkey": "BIGINT",
+        "p_name": "STRING",
+        "p_mfgr": "STRING",
         "p_brand": "STRING",
         "p_type": "STRING",
         "p_size": "INT",
         "p_container": "STRING",
         "p_retailprice": MONEY,
+        "p_comment": "STRING",
+    },
+    "partsupp": {
+        "ps_partkey": "BIGINT",
+        "ps_suppkey": "BIGINT",
+        "ps_availqty": "INT",
+        "ps_supplycost": MONEY,
+        "ps_comment": "STRING",
     },
     "orders": {
         "o_orderkey": "BIGINT",
@@ -35,6 +54,7 @@ TABLES = {
         "o_totalprice": MONEY,
         "o_orderdate": "DATE",
         "o_orderpriority": "STRING",
+        "o_clerk": "STRING",
         "o_shippriority": "INT",
         "o_comment": "STRING",
     },

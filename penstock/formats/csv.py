@@ -87,8 +87,8 @@ class CsvRecords:
     def __init__(self, dialect: CsvDialect) -> None:
         self._dialect = dialect
 
-    def read(self, lines: Iterable[str]) -> Iterator[tuple[int, list[str] | str]]:
-        numbered = enumerate(lines, 1)
+    def read(self, lines: Iterable[str], first: int = 1) -> Iterator[tuple[int, list[str] | str]]:
+        numbered = enumerate(lines, first)
         comments, delimiter = self._dialect.comments, self._dialect.delimiter
         quote, escape = self._dialect.quote, self._dialect.escape
         for number, line in numbered:
@@ -187,7 +187,7 @@ class CsvDecoder:
         self._records = CsvRecords(self.dialect)
         self._lenient = bool(options["ignore-parse-errors"])
         self._null = options["null-literal"]
-        readers = [_reader(f.data_type, options) for f in row_type.fields]
+        readers = [reader(f.data_type, options) for f in row_type.fields]
         positions = range(len(readers)) if wanted is None else wanted
         self._readers = [(i, readers[i], row_type.fields[i].name) for i in positions]
         self._arity = len(readers)
@@ -201,10 +201,10 @@ class CsvDecoder:
         return rows
 
     def decode_lines(
-        self, lines: Iterable[str], context: RecordContext
+        self, lines: Iterable[str], context: RecordContext, first: int = 1
     ) -> Iterator[tuple[int, tuple[Any, ...]]]:
-        """All records of a text, given as lines with their ends."""
-        for number, fields in self._records.read(lines):
+        """All records of a text, given as lines with their ends, the first of which has that number."""
+        for number, fields in self._records.read(lines, first):
             context.number = number
             yield from self.decode_fields(fields, context)
 
@@ -255,7 +255,8 @@ _SIMPLE_READERS: dict[type[DataType], Convert] = {
 }
 
 
-def _reader(data_type: DataType, options: Mapping[str, Any]) -> Convert:
+def reader(data_type: DataType, options: Mapping[str, Any]) -> Convert:
+    """How the text of one field becomes a value; it raises BadField where it cannot."""
     simple = _SIMPLE_READERS.get(type(data_type))
     if simple is not None:
         return simple
@@ -268,9 +269,9 @@ def _reader(data_type: DataType, options: Mapping[str, Any]) -> Convert:
     if isinstance(data_type, LocalZonedTimestampType):
         return lambda text: v.parse_timestamp_ltz(text.strip(), data_type.precision)
     if isinstance(data_type, ArrayType):
-        return _array_reader(_reader(data_type.element_type, options), options)
+        return _array_reader(reader(data_type.element_type, options), options)
     if isinstance(data_type, RowType):
-        return _row_reader([_reader(f.data_type, options) for f in data_type.fields], options)
+        return _row_reader([reader(f.data_type, options) for f in data_type.fields], options)
     raise _unsupported(data_type)
 
 
@@ -296,7 +297,7 @@ def _row_reader(readers: list[Convert], options: Mapping[str, Any]) -> Convert:
             return None
         if len(parts) != len(readers) and not lenient:
             raise BadField(f"row length mismatch: {len(readers)} fields expected, {len(parts)} found")
-        found = [None if part == null else reader(part) for reader, part in zip(readers, parts, strict=False)]
+        found = [None if part == null else read(part) for read, part in zip(readers, parts, strict=False)]
         return tuple(found + [None] * (len(readers) - len(found)))
 
     return read

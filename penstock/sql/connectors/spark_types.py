@@ -174,11 +174,19 @@ class RowsToArrow:
 
     def batch(self, rows: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
         columns = list(zip(*rows, strict=True)) if rows else [()] * len(self.schema)
-        arrays = [
-            pa.array(_each(prepare)(values) if prepare else values, field.type)
-            for values, prepare, field in zip(columns, self._prepare, self.schema, strict=True)
-        ]
-        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+        return self.of_columns([self.column(i, values) for i, values in enumerate(columns)])
+
+    def column(self, position: int, values: Sequence[Any]) -> pa.Array:
+        """One column of Python values."""
+        prepare = self._prepare[position]
+        return pa.array(_each(prepare)(values) if prepare else values, self.schema.field(position).type)
+
+    def of_columns(self, columns: Sequence[pa.Array]) -> pa.RecordBatch:
+        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
+
+    def constant(self, position: int, value: Any, rows: int) -> pa.Array:
+        """One column that has the same value in every row."""
+        return pa.repeat(self.column(position, [value])[0], rows)
 
 
 class ArrowToRows:

@@ -1,18 +1,22 @@
 """Parquet and ORC: Spark's own readers and writers, with Flink's partition folders and file metadata.
 
 Partition columns are read as text and converted here, because Spark guesses their types and has another name for
-the folder of NULL.
+the folder of NULL. Making a reader and its view takes Spark some 200 ms, so a session keeps them (`files_view`) until
+the files are others.
 """
 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
+from weakref import WeakKeyDictionary
 
 from penstock.common.datatypes import DataTypes, RowField, RowType
 from penstock.sql.connectors.base import new_view_name
+from penstock.sql.connectors.filesystem.files import FileEntry
 from penstock.sql.connectors.filesystem.partitions import Partitioning, escape
 from penstock.sql.connectors.filesystem.writer import StagedFile
 from penstock.sql.connectors.spark_types import quote, spark_schema, spark_type
@@ -38,16 +42,20 @@ def reads(format_name: str) -> bool:
 
 def relation(spark: SparkSession, connector: FileSystemConnector, table: CatalogTable) -> str:
     """A query over a temporary view of the files."""
-    files = [file.path for file, _ in connector.listing(table)]
+    files = [file for file, _ in connector.listing(table)]
     stored = [f for f in table.physical_schema.fields if f.name not in table.partition_keys]
     folders = [RowField(key, DataTypes.STRING()) for key in table.partition_keys]
     schema = spark_schema(RowType([*stored, *folders]))
     if not files:
         return f"(SELECT {', '.join(_nulls(connector, table))} WHERE FALSE)"
-    reader = spark.read.schema(schema).option("basePath", connector.store.location)
-    frame = reader.format(connector.format.name).load(_locations(connector, files))
-    view = new_view_name()
-    frame.createOrReplaceTempView(view)
+
+    def read() -> DataFrame:
+        reader = spark.read.schema(schema).option("basePath", connector.store.location)
+        return reader.format(connector.format.name).load(locations(connector, files))
+
+    view = files_view(spark, connector, files, schema, read)
+    if not table.partition_keys and not table.requested_metadata:
+        return view
     columns = [_column(f, connector, table) for f in table.physical_schema.fields]
     for column in table.requested_metadata:
         columns.append(f"{_METADATA[column.metadata_key or column.name]} AS {quote(column.name)}")
@@ -59,10 +67,44 @@ def _nulls(connector: FileSystemConnector, table: CatalogTable) -> list[str]:
     return [f"CAST(NULL AS {spark_type(f.data_type)}) AS {quote(f.name)}" for f in fields]
 
 
-def _locations(connector: FileSystemConnector, paths: Sequence[str]) -> list[str]:
+@dataclass
+class _View:
+    """A temporary view and the files it was made for."""
+
+    name: str
+    files: Sequence[FileEntry]
+
+
+_views: WeakKeyDictionary[SparkSession, dict[tuple[str, ...], _View]] = WeakKeyDictionary()
+
+
+def files_view(
+    spark: SparkSession,
+    connector: FileSystemConnector,
+    files: Sequence[FileEntry],
+    how: str,
+    read: Callable[[], DataFrame],
+) -> str:
+    """The name of a view over the files; made by `read` unless these very files were read that way before.
+
+    Args:
+        how: What else makes two ways of reading the same files different, as text.
+    """
+    known = _views.setdefault(spark, {})
+    pattern = str(connector.values["source.path.regex-pattern"])
+    view = known.setdefault(
+        (connector.format.name, connector.store.location, pattern, how), _View(new_view_name(), ())
+    )
+    if view.files != files:
+        read().createOrReplaceTempView(view.name)
+        view.files = files
+    return view.name
+
+
+def locations(connector: FileSystemConnector, files: Sequence[FileEntry]) -> list[str]:
     """Full addresses again: the listing has paths without scheme and host."""
     location, root = connector.store.location.rstrip("/"), connector.store.root
-    return [location + path[len(root) :] for path in paths]
+    return [location + file.path[len(root) :] for file in files]
 
 
 def _column(field: RowField, connector: FileSystemConnector, table: CatalogTable) -> str:

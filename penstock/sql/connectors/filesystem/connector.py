@@ -20,14 +20,14 @@ from penstock.sql.connectors.base import (
     SqlConnector,
     new_view_name,
 )
-from penstock.sql.connectors.filesystem import columnar
+from penstock.sql.connectors.filesystem import blocks, columnar
 from penstock.sql.connectors.filesystem.files import FileEntry, FileStore
 from penstock.sql.connectors.filesystem.lookup import FileLookup
 from penstock.sql.connectors.filesystem.partitions import Partitioning
 from penstock.sql.connectors.filesystem.reader import FileScan, FileSplit, cut, group
 from penstock.sql.connectors.filesystem.writer import STAGED_SCHEMA, FileSink, StagedFile, commit
 from penstock.sql.connectors.lookup import LookupSource
-from penstock.sql.connectors.spark_types import RowsToArrow, spark_schema
+from penstock.sql.connectors.spark_types import spark_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -286,11 +286,10 @@ def _read(spark: SparkSession, scan: FileScan, splits: list[FileSplit], row_type
     tasks = group(splits, spark.sparkContext.defaultParallelism)
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        to_arrow = RowsToArrow(row_type)
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 for split in tasks[number]:
-                    yield from to_arrow.batches(scan.rows(split))
+                    yield from blocks.batches(scan, split, row_type)
 
     numbers = spark.range(0, len(tasks), 1, max(1, len(tasks)))
     return numbers.mapInArrow(read, spark_schema(row_type))

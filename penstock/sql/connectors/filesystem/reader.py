@@ -10,8 +10,9 @@ from __future__ import annotations
 import datetime as dt
 import io
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 from penstock.common.datatypes import RowType
 from penstock.common.errors import InvariantError
@@ -58,13 +59,14 @@ class FileScan:
 
     def rows(self, split: FileSplit) -> Iterator[tuple[Any, ...]]:
         """The split's rows in the layout's columns, then kind and position where they are asked for."""
-        arrange = self._arranger(split)
+        arrange = self.arranger(split)
         base = split.index << _SPLIT_BITS
         for n, (kind, row) in enumerate(self.changes(split)):
             out = arrange(row)
             yield (*out, kind, base + n) if self.with_kind else out
 
-    def _arranger(self, split: FileSplit) -> Any:
+    def arranger(self, split: FileSplit) -> Any:
+        """A function from a row of the file to one of the layout."""
         if all(place == ("file", i) for i, place in enumerate(self.layout)):
             return tuple
         constants: dict[str, Any] = {"partition": split.partition, "metadata": metadata(split.file)}
@@ -92,26 +94,41 @@ class FileScan:
                 text = io.TextIOWrapper(stream, "utf-8-sig", newline="")
                 yield from decoder.decode_lines(text, context)
             return
-        yield from self._line_records(split, file_format.decoder(self.file_type, options), context)
+        yield from self._line_records(split, file_format.decoder(self.file_type, options))
 
-    def _line_records(self, split: FileSplit, decoder: Any, context: RecordContext) -> Iterator[Change]:
-        path, start = split.file.path, split.start
-        if start == 0:
-            limit = None if split.length == split.file.size or split.file.is_compressed else split.length
-            with self.store.open_input(path) as stream:
-                for number, line in enumerate(lines(stream, limit), 1):
-                    context.number = number
-                    yield from decoder.decode(line, context)
-            return
-        # The line that reaches into the range belongs to the split before, so reading starts one byte early
-        # and drops the first piece: it is empty when a line begins exactly at the range's start.
-        context.unit = f"line (counted from byte {start})"
-        with self.store.open_at(path, start - 1) as stream:
-            found = lines(stream, split.length + 1)
-            next(found, None)
-            for number, line in enumerate(found, 1):
+    def _line_records(self, split: FileSplit, decoder: Any) -> Iterator[Change]:
+        with self.open_lines(split) as (stream, limit, context):
+            for number, line in enumerate(lines(stream, limit), 1):
                 context.number = number
                 yield from decoder.decode(line, context)
+
+    @contextmanager
+    def open_lines(self, split: FileSplit) -> Iterator[tuple[BinaryIO, int | None, RecordContext]]:
+        """The bytes at the split's first line, within how many of them its lines begin, and where they are."""
+        path, start = split.file.path, split.start
+        if start == 0:
+            whole = split.length == split.file.size or split.file.is_compressed
+            with self.store.open_input(path) as stream:
+                yield stream, None if whole else split.length, RecordContext(path)
+            return
+        # The line that reaches into the range belongs to the split before, so reading starts one byte early
+        # and drops the first piece: it is a bare line end when a line begins exactly at the range's start.
+        with self.store.open_at(path, start - 1) as stream:
+            skipped = _skip_line(stream)
+            stream.seek(start - 1 + skipped)
+            limit = max(0, split.length + 1 - skipped)
+            yield stream, limit, RecordContext(path, unit=f"line (counted from byte {start})")
+
+
+def _skip_line(stream: BinaryIO) -> int:
+    """How many bytes there are up to and with the next line end, or the end of the file."""
+    skipped = 0
+    while chunk := stream.read(1 << 16):
+        end = chunk.find(b"\n")
+        if end >= 0:
+            return skipped + end + 1
+        skipped += len(chunk)
+    return skipped
 
 
 def metadata(file: FileEntry) -> dict[str, Any]:
