@@ -92,7 +92,7 @@ def _object_lines(block: bytes) -> int:
     text = block if block.endswith(b"\n") else block + b"\n"
     lines = text.count(b"\n")
     braces = text.startswith(b"{") and text.count(b"\n{") == lines - 1 and text.count(b"}\n") == lines
-    if not braces or _NO_NUMBER.search(text):
+    if not braces or ((b"NaN" in text or b"Inf" in text) and _NO_NUMBER.search(text)):
         raise NotCertain
     try:
         text.isascii() or text.decode("utf-8")
