@@ -267,3 +267,18 @@ def test_two_columnar_tables_in_one_query_do_not_share_a_view(
         relations.append(table.connector.batch_relation(spark, table.table))
     rows = spark.sql(" UNION ALL ".join(f"SELECT v FROM {relation}" for relation in relations)).collect()
     assert sorted(row.v for row in rows) == [0, 1]
+
+
+def test_a_columnar_view_is_kept_until_the_files_are_others(
+    make_table: Callable[..., Any], tmp_path: pathlib.Path
+) -> None:
+    table = make_table("v INT", options(tmp_path / "t", "parquet"))
+    table.write("SELECT 1 AS v")
+    views = [table.connector.batch_relation(table.spark, table.table) for _ in range(2)]
+    assert views[0] == views[1]
+    joined = table.spark.sql(f"SELECT a.v, b.v FROM {views[0]} a JOIN {views[1]} b ON a.v = b.v")
+    assert [tuple(row) for row in joined.collect()] == [(1, 1)]
+    table.write("SELECT 2 AS v")
+    assert sorted(table.read()) == [(1,), (2,)]
+    table.write("SELECT 3 AS v", overwrite=True)
+    assert table.read() == [(3,)]
