@@ -39,6 +39,7 @@ from penstock.common.datatypes import (
     YearMonthIntervalType,
 )
 from penstock.common.errors import NotSupportedError
+from penstock.sql.functions.types import BitmapType
 
 _SIMPLE: dict[type[DataType], tuple[str, pa.DataType]] = {
     CharType: ("STRING", pa.string()),
@@ -53,6 +54,7 @@ _SIMPLE: dict[type[DataType], tuple[str, pa.DataType]] = {
     DateType: ("DATE", pa.date32()),
     BinaryType: ("BINARY", pa.binary()),
     VarBinaryType: ("BINARY", pa.binary()),
+    BitmapType: ("BINARY", pa.binary()),
     TimestampType: ("TIMESTAMP_NTZ", pa.timestamp("us")),
     LocalZonedTimestampType: ("TIMESTAMP", pa.timestamp("us", "UTC")),
     DayTimeIntervalType: ("INTERVAL DAY TO SECOND", pa.duration("us")),
