@@ -18,7 +18,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Sequence
+from decimal import Decimal
 from heapq import nsmallest
+from operator import itemgetter
 from typing import Any
 
 from penstock.common.typeinfo import Types
@@ -37,6 +39,7 @@ from penstock.delta.rows import (
 )
 from penstock.state.descriptors import MapStateDescriptor, ValueStateDescriptor
 
+_NUMBERS = frozenset({int, Decimal})
 Leader = tuple[int, Row]
 """Arrival number and row."""
 
@@ -130,14 +133,10 @@ class Rank(DeltaOperator):
         if partition.end < 0:
             partition.end = self.end if self._end_column is None else rows[0][self._end_column]  # type: ignore[assignment]
         before = self._result(partition)
-        for at, row in enumerate(rows):
-            comes = weights is None or weights[at] > 0
-            if self._upsert_key is not None:
-                self._upsert(partition, row, comes)
-            elif comes:
-                self._come(partition, row)
-            else:
-                self._go(partition, row)
+        if self._retracts or self._upsert_key is not None:
+            self._change(partition, rows, weights)
+        elif partition.end >= self._start:
+            self._add(partition, rows)
         after = self._result(partition)
         if partition.leaders:
             self._leaders.update(partition.state())
@@ -147,6 +146,42 @@ class Rank(DeltaOperator):
 
     def _result(self, partition: _Partition) -> list[Row]:
         return [row for _, row in partition.leaders[self._start - 1 : partition.end]]
+
+    def _add(self, partition: _Partition, rows: Sequence[Row]) -> None:
+        """Rows that only come: sorted together with the leaders, once."""
+        first = partition.next_number
+        partition.next_number += len(rows)
+        everyone = [*partition.leaders, *enumerate(rows, first)]
+        numbers = self._numbers([row for _, row in everyone])
+        if numbers is None:
+            everyone.sort(key=self._sort_key)
+        else:
+            everyone = [
+                leader
+                for _, _, leader in sorted(zip(numbers, map(itemgetter(0), everyone), everyone, strict=True))
+            ]
+        partition.leaders = everyone[: partition.end]
+        partition.complete = partition.complete and len(everyone) <= partition.end
+
+    def _numbers(self, rows: list[Row]) -> list[Any] | None:
+        """Numbers that sort as the rows do, if they are ordered by one column of whole or decimal numbers."""
+        if len(self.order) != 1:
+            return None
+        column, ascending = self.order[0]
+        values = [row[column] for row in rows]
+        if not _NUMBERS.issuperset(map(type, values)):
+            return None
+        return values if ascending else [-value for value in values]
+
+    def _change(self, partition: _Partition, rows: Sequence[Row], weights: Sequence[int] | None) -> None:
+        for at, row in enumerate(rows):
+            comes = weights is None or weights[at] > 0
+            if self._upsert_key is not None:
+                self._upsert(partition, row, comes)
+            elif comes:
+                self._come(partition, row)
+            else:
+                self._go(partition, row)
 
     # --- rows of a partition ------------------------------------------------------------------------------
 

@@ -60,8 +60,16 @@ def _parts(batch):
     return batch.rows, batch.kinds, batch.watermarks
 
 
+def _halves(batch, at):
+    marks = batch.watermarks
+    return (
+        Batch(batch.rows[:at], batch.kinds[:at], marks and marks[:at]),
+        Batch(batch.rows[at:], batch.kinds[at:], marks and marks[at:]),
+    )
+
+
 class WithLocal(DeltaOperator):
-    """An operator whose input goes through a local stage first."""
+    """An operator whose input goes through a local stage first, as if two tasks had sent it."""
 
     def __init__(self, local, operator, types):
         self._local, self._operator, self._types = local, operator, types
@@ -73,7 +81,9 @@ class WithLocal(DeltaOperator):
         self._operator.begin_epoch()
 
     def process(self, input_index, batch):
-        self._operator.process(input_index, batch_of(self._local(table_of(batch, self._types))))
+        half = len(batch) // 2
+        parts = [self._local(table_of(part, self._types)) for part in _halves(batch, half) if len(part)]
+        self._operator.process(input_index, batch_of(self._local.combine(pa.concat_tables(parts))))
 
     def advance(self, watermark):
         self._operator.advance(watermark)

@@ -155,6 +155,31 @@ class PreAggregate(LocalStage):
         keys = [*names, *([_TIME, WATERMARK] if self._slices is not None else [])]
         return self._arranged(pa.TableGroupBy(pa.table(grouped), keys, use_threads=False).aggregate(calls))
 
+    def combine(self, table: pa.Table) -> pa.Table:
+        """Partial results of the same key (and slice) added up."""
+        keys = [f"c{i}" for i in range(len(self._keys) + (self._slices is not None))]
+        if self._slices is not None:
+            keys.append(WATERMARK)
+        calls = [
+            (f"c{i}", call)
+            for i, call in enumerate(self._combining(), len(self._keys) + (self._slices is not None))
+        ]
+        found = pa.TableGroupBy(table, keys, use_threads=False).aggregate([*calls, (POSITION, "min")])
+        columns = [found.column(name) for name in keys if name != WATERMARK]
+        columns += [found.column(f"{name}_{call}") for name, call in calls]
+        return self._with_hidden(columns, found)
+
+    def _combining(self) -> list[str]:
+        """What adds up each partial column, the number of rows last."""
+        made = []
+        for spec in self._specs:
+            made += (
+                [spec.function.lower()]
+                if spec.function in ("MIN", "MAX")
+                else ["sum"] * len(_ARROW_CALLS[spec.function])
+            )
+        return [*made, "sum"]
+
     def _group_columns(self, table: pa.Table) -> tuple[dict[str, Any], list[str]]:
         names = [f"k{i}" for i in range(len(self._keys))]
         columns = {name: table.column(k) for name, k in zip(names, self._keys, strict=True)}
@@ -184,13 +209,16 @@ class PreAggregate(LocalStage):
 
     def _arranged(self, found: pa.Table) -> pa.Table:
         """The columns in order, then the hidden ones."""
-        rows = found.num_rows
         columns: list[Any] = [found.column(f"k{i}") for i in range(len(self._keys))]
         if self._slices is not None:
             columns.append(found.column(_TIME))
         for number, spec in enumerate(self._specs):
             columns += self._partials(number, spec, found)
         columns.append(found.column("count_all"))
+        return self._with_hidden(columns, found)
+
+    def _with_hidden(self, columns: list[Any], found: pa.Table) -> pa.Table:
+        rows = found.num_rows
         watermarks = found.column(WATERMARK) if self._slices is not None else _filled(MIN_WATERMARK, rows)
         columns += [pa.array(np.full(rows, INSERT, np.int8)), watermarks, found.column(f"{POSITION}_min")]
         names = [f"c{i}" for i in range(len(columns) - HIDDEN_COUNT)]

@@ -22,3 +22,7 @@ class LocalStage(ABC):
     @abstractmethod
     def __call__(self, table: pa.Table) -> pa.Table:
         """Input columns c0.., then kind, watermark, position, at least one row; the same form comes out."""
+
+    def combine(self, table: pa.Table) -> pa.Table:
+        """The same once more behind the exchange, where what several tasks sent has come together."""
+        return table

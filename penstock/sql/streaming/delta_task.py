@@ -18,6 +18,7 @@ from penstock.common.key_groups import key_group_range
 from penstock.common.pickling import unship
 from penstock.delta.base import Batch, DeltaContext, DeltaOperator
 from penstock.delta.columnar.base import ColumnarOperator
+from penstock.delta.local.base import LocalStage
 from penstock.sql.connectors.spark_types import RowsToArrow
 from penstock.sql.streaming.physical import HIDDEN, SUBTASK_BITS
 from penstock.sql.streaming.row_reader import RowReader
@@ -56,12 +57,18 @@ class DeltaTask:
     local_dir: str
     storage: CheckpointStorage
     report: Any
+    local: tuple[LocalStage | None, ...] = ()
 
     def __call__(self, batches: Batches) -> Batches:
         started = time.thread_time()
         operator: DeltaOperator = unship(self.operator)
         columnar = isinstance(operator, ColumnarOperator)
-        subtask, inputs, count = self._tables(batches) if columnar else self._read(batches)
+        if columnar:
+            subtask, inputs, count = self._tables(batches)
+        elif any(self.local):
+            subtask, inputs, count = self._combined(batches)
+        else:
+            subtask, inputs, count = self._read(batches)
         state = self._open(subtask)
         restore = self.restores[subtask]
         try:
@@ -133,6 +140,21 @@ class DeltaTask:
                     count += mine.num_rows
                 start += width
         return subtask, [pa.Table.from_batches(part) if part else None for part in found], count
+
+    def _combined(self, batches: Batches) -> tuple[int, list[Any], int]:
+        """Rows, after the local stages have put together what came from several tasks."""
+        subtask, tables, count = self._tables(batches)
+        found = []
+        for table, local, input_type in zip(tables, self.local, self.input_types, strict=True):
+            if table is None:
+                found.append(Batch())
+                continue
+            combined = table if local is None else local.combine(table)
+            columns, width = combined.combine_chunks().to_batches()[0], len(input_type.fields)
+            rows = RowReader(input_type).rows(columns.select(range(width)))
+            hidden = [columns.column(width + i).to_pylist() for i in (2, 0, 1)]
+            found.append(self._in_order(list(zip(*hidden, rows, strict=True))))
+        return subtask, found, count
 
     def _numbered(self, tables: list[pa.Table], subtask: int) -> Batches:
         """Output tables with their order of arrival."""

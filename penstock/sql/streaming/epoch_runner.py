@@ -426,6 +426,7 @@ class SqlEpochRunner:
             local_dir=job.local_dir,
             storage=job.storage,
             report=collector.accumulator,
+            local=node.local,
         )
 
     # -- reports -------------------------------------------------------------------------------------
