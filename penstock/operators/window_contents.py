@@ -125,12 +125,20 @@ class CombinedContents(WindowContents):
         """(value, accumulator) -> accumulator, bound for a hot loop."""
 
     @abstractmethod
-    def combine(self, left: Any, right: Any) -> Any:
-        """Two accumulators as one."""
+    def merger(self) -> Callable[[Any, Any], Any]:
+        """(accumulator, accumulator) -> accumulator, bound for a hot loop."""
 
     @abstractmethod
+    def finisher(self) -> Callable[[Any], Any]:
+        """accumulator -> result, bound for a hot loop."""
+
+    def combine(self, left: Any, right: Any) -> Any:
+        """Two accumulators as one."""
+        return self.merger()(left, right)
+
     def result(self, accumulator: Any) -> Any:
         """The result of an accumulator."""
+        return self.finisher()(accumulator)
 
     def add(self, value: Any, timestamp: int) -> None:
         accumulator = self.state.value()
@@ -181,11 +189,11 @@ class ReduceContents(CombinedContents):
         reduce = bound(self.user_function, "reduce")
         return lambda value, accumulator: reduce(accumulator, value)
 
-    def combine(self, left: Any, right: Any) -> Any:
-        return bound(self.user_function, "reduce")(left, right)
+    def merger(self) -> Callable[[Any, Any], Any]:
+        return bound(self.user_function, "reduce")
 
-    def result(self, accumulator: Any) -> Any:
-        return accumulator
+    def finisher(self) -> Callable[[Any], Any]:
+        return _same
 
 
 class AggregateContents(CombinedContents):
@@ -201,8 +209,12 @@ class AggregateContents(CombinedContents):
     def folder(self) -> Callable[[Any, Any], Any]:
         return self.user_function.add  # type: ignore[no-any-return]
 
-    def combine(self, left: Any, right: Any) -> Any:
-        return self.user_function.merge(left, right)
+    def merger(self) -> Callable[[Any, Any], Any]:
+        return self.user_function.merge  # type: ignore[no-any-return]
 
-    def result(self, accumulator: Any) -> Any:
-        return self.user_function.get_result(accumulator)
+    def finisher(self) -> Callable[[Any], Any]:
+        return self.user_function.get_result  # type: ignore[no-any-return]
+
+
+def _same(value: Any) -> Any:
+    return value

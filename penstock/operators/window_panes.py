@@ -14,7 +14,10 @@ one kept as one value that grows. When the older part is used up, the newer one 
 queue of Tangwongsan et al., "General incremental sliding-window aggregation", VLDB 2015). An element that
 comes after a window with its pane has fired makes that key start over from the panes.
 
-A key has one timer at a time: the end of its next window. Panes are dropped with the last window they are in.
+A key has one timer at a time: the end of its next window. All keys whose windows end together fire in one loop.
+Panes are dropped with the last window they are in. They live in keyed state, and so does what is merged of them as
+long as the subtask stays in this process (state/panes.py).
+
 Elements reach a window's result in the order of panes rather than of arrival, so the functions have to be
 associative, as Flink demands, and commutative if elements of one key come out of order and that matters.
 `share_panes=False` of `build_window_operator` keeps the windows apart instead.
@@ -24,64 +27,24 @@ from __future__ import annotations
 
 import copy
 import pickle
-from bisect import bisect_left
 from math import gcd
 from typing import Any
 
 from penstock.common.ids import MIN_TIMESTAMP
-from penstock.common.typeinfo import Types
-from penstock.functions.timers import TimeDomain
 from penstock.operators.failures import user_error
 from penstock.operators.window import WindowOperator
-from penstock.operators.window_aligned import EXACT_KEY_TYPES
 from penstock.operators.window_contents import CombinedContents
-from penstock.state.backend import Timer
-from penstock.state.descriptors import MapStateDescriptor
+from penstock.state.keyed import StoredKeyedBackend
+from penstock.state.overlay import UNLOADED, Entry
+from penstock.state.panes import KeyPanes, PanesState, PanesStateDescriptor
 from penstock.windowing.assigner import require_timestamp
 from penstock.windowing.sliding import SlidingEventTimeWindows
 from penstock.windowing.windows import TimeWindow
 
 _NO_PANE = 2**63
-_KEPT_KEYS = 200_000
-"""Keys that are kept in memory from epoch to epoch; with more of them all are read from state again."""
-
+_FLAT_KEYS = frozenset({str, bytes, int})
 _IMMUTABLE = frozenset({int, float, str, bytes, bool, complex, type(None)})
-
-
-class KeyRef:
-    """Stands in a dict for a key that cannot be hashed or equals keys that are not the same (True, 1, 1.0)."""
-
-    __slots__ = ("data", "key")
-
-    def __init__(self, key: Any) -> None:
-        self.key = key
-        self.data = pickle.dumps(key, 5)
-
-    def __hash__(self) -> int:
-        return hash(self.data)
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is KeyRef and self.data == other.data
-
-
-class KeyPanes:
-    """What is known of one key: its panes as of the last epoch, and its merged parts (see the module).
-
-    `starts` and `suffixes` are the older part, oldest first; `newer` is the merged newer part, None if it is
-    empty; `last_end` is the end of the window they were made for.
-    """
-
-    __slots__ = ("last_end", "newer", "panes", "starts", "suffixes")
-
-    def __init__(self, panes: dict[int, Any]) -> None:
-        self.panes = panes
-        self.forget_merges()
-
-    def forget_merges(self) -> None:
-        self.starts: list[int] = []
-        self.suffixes: list[Any] = []
-        self.newer: Any = None
-        self.last_end = MIN_TIMESTAMP
+_FLUSH_AT = 20_000
 
 
 class PaneWindowOperator(WindowOperator):
@@ -89,16 +52,16 @@ class PaneWindowOperator(WindowOperator):
 
     assigner: SlidingEventTimeWindows
     contents: CombinedContents
+    backend: StoredKeyedBackend
 
     def open(self) -> None:
         super().open()
-        self._pane_ms = gcd(self.assigner.size_ms, self.assigner.slide_ms)
-        accumulator_type = self.contents.accumulator_type or Types.PICKLED_BYTE_ARRAY()
-        descriptor = MapStateDescriptor("window-panes", Types.LONG(), accumulator_type)
-        self._panes = self.backend.get_partitioned_state(descriptor)
-        self._fresh: dict[int, dict[Any, Any]] = {}
-        self._keys: dict[Any, KeyPanes] = {}
-        self._ended_epoch: int | None = None
+        assigner = self.assigner
+        self._pane_ms = gcd(assigner.size_ms, assigner.slide_ms)
+        descriptor = PanesStateDescriptor(
+            "window-panes", self.contents.accumulator_type, self._pane_ms, assigner.offset_ms
+        )
+        self._state: PanesState = self.backend.get_partitioned_state(descriptor)
 
     # -- elements ---------------------------------------------------------------------------------------------
 
@@ -107,13 +70,14 @@ class PaneWindowOperator(WindowOperator):
             if values:
                 require_timestamp(MIN_TIMESTAMP, self.assigner)
             return
-        pane_ms, offset = self._pane_ms, self.assigner.offset_ms
+        pane_ms, offset, slot = self._pane_ms, self.assigner.offset_ms, self._state.index
         select, add = self.key_selectors[0], self.contents.folder()
         assert select is not None
-        fresh, watermark = self._fresh, self.current_watermark
+        entries, find = self.backend.live_entries, self.backend.find_entry
+        watermark, since = self.current_watermark, self._first_live_pane()
         start = end = _NO_PANE
-        accumulators: dict[Any, Any] = {}
-        over = late = False
+        due = 0
+        over = False
         value = None
         try:
             for value, time in zip(values, timestamps, strict=True):
@@ -122,52 +86,54 @@ class PaneWindowOperator(WindowOperator):
                     start = time - (time - offset) % pane_ms
                     end = start + pane_ms
                     over = end - 1 <= watermark
-                    late = self._last_window_end(start) - 1 <= watermark
-                    if not late:
-                        accumulators = fresh.setdefault(start, {})
-                if late:
+                    due = self._next_window_end(start) - 1
+                if start < since:
                     self.drop_late(value, time)
                     continue
                 key = select(value)
-                if type(key) not in EXACT_KEY_TYPES:
-                    key = KeyRef(key)
-                if over and key in self._keys:
-                    self._keys[key].forget_merges()
-                accumulator = accumulators.get(key)
-                if accumulator is None:
-                    accumulators[key] = self._first(key, start, value, add)
+                kind = key.__class__
+                entry = entries.get(key) if kind in _FLAT_KEYS else None
+                if entry is None or entry.key_type is not kind:
+                    entry = find(key)
+                known = entry.slots[slot]
+                if known is UNLOADED:
+                    known = self._state.load(entry, since)
+                if known.open == start and not over:
+                    known.panes[start] = add(value, known.panes[start])
                 else:
-                    accumulators[key] = add(value, accumulator)
+                    self._add(entry, known, start, value, due, over)
         except Exception as error:
             raise user_error(error, self.context, self.function, value) from error
         self.results.flush()
 
-    def _first(self, key: Any, pane: int, value: Any, add: Any) -> Any:
-        """The accumulator after the epoch's first element for this key and pane."""
-        self.backend.set_current_key(key.key if type(key) is KeyRef else key)
-        accumulator = self._known(key).panes.get(pane)
-        if accumulator is not None:
-            return add(value, accumulator)
-        self.backend.event_timers.register(self._next_window_end(pane) - 1)
-        return self.contents.first(value)
+    def _add(self, entry: Entry, known: KeyPanes, start: int, value: Any, due: int, over: bool) -> None:
+        """Adds to a pane that is new, or that this epoch has not changed yet, or that windows have read."""
+        accumulator = known.panes.get(start)
+        if accumulator is None:
+            known.panes[start] = self.contents.first(value)
+            if due < known.timer:
+                known.timer = due
+                self.backend.event_timers.register_entries(due, [entry])
+        else:
+            known.panes[start] = self.contents.folder()(value, accumulator)
+        self._state.mark(entry, known, start)
+        if over:
+            known.forget_merges()
 
-    def _known(self, key: Any) -> KeyPanes:
-        """What is known of the backend's current key; read from state if it was not here before."""
-        known = self._keys.get(key)
-        if known is None:
-            known = self._keys[key] = KeyPanes(dict(self._panes.items()))
-        return known
-
-    def _last_window_end(self, pane: int) -> int:
-        """End of the last window that holds the pane."""
+    def _first_live_pane(self) -> int:
+        """The start of the first window that has not fired: elements of earlier panes are late."""
         slide = self.assigner.slide_ms
-        return pane - (pane - self.assigner.offset_ms) % slide + self.assigner.size_ms
+        before = self.current_watermark + 1 - self.assigner.size_ms
+        return before - (before - self.assigner.offset_ms) % slide + slide
+
+    def _first_window_end(self, pane: int) -> int:
+        """End of the first window that holds the pane."""
+        size, slide, offset = self.assigner.size_ms, self.assigner.slide_ms, self.assigner.offset_ms
+        return offset + -((size + offset - pane - self._pane_ms) // slide) * slide + size
 
     def _next_window_end(self, pane: int) -> int:
         """End of the first window that holds the pane and has not fired."""
-        size, slide = self.assigner.size_ms, self.assigner.slide_ms
-        last = self._last_window_end(pane)
-        first = last - (size - 1 - (pane - (last - size))) // slide * slide
+        first, slide = self._first_window_end(pane), self.assigner.slide_ms
         behind = self.current_watermark + 2 - first
         return first if behind <= 0 else first + -(-behind // slide) * slide
 
@@ -178,63 +144,97 @@ class PaneWindowOperator(WindowOperator):
         queue = self.backend.event_timers
         due = queue.next_time()
         while due is not None and due <= watermark:
-            self._fire(queue.pop_due(due), TimeDomain.EVENT_TIME)
+            for time_ms, entries in queue.pop_entries(due):
+                self._fire_windows(TimeWindow(time_ms + 1 - self.assigner.size_ms, time_ms + 1), entries)
+            if len(self.results.values) >= _FLUSH_AT:
+                self.results.flush()
             due = queue.next_time()
+        self.results.flush()
 
-    def on_timer(self, timer: Timer, domain: TimeDomain) -> None:
-        end, slide = timer.time_ms + 1, self.assigner.slide_ms
-        key = timer.key if type(timer.key) in EXACT_KEY_TYPES else KeyRef(timer.key)
-        window = TimeWindow(end - self.assigner.size_ms, end)
-        known = self._known(key)
-        if known.last_end != end - slide:
-            known.forget_merges()
-        accumulator = self._merged(known, key, window)
-        if accumulator is not None:
-            self.emit_window(window, (self.contents.result(isolated(accumulator)),))
-            self.window_function.clear(self.window_context.at(window))
-        self._drop_panes(known, key, window[0], window[0] + slide)
-        if self._has_panes(known, key, window[0] + slide, end):
-            self.backend.event_timers.register(end + slide - 1)
-        elif not known.panes:
-            del self._keys[key]
-
-    def _merged(self, known: KeyPanes, key: Any, window: TimeWindow) -> Any:
-        """The window's accumulator. Moves the merged parts on to this window."""
+    def _fire_windows(self, window: TimeWindow, entries: list[Entry]) -> None:
+        """Fires one window for all keys that have something in it, and moves their timers on."""
         start, end = window
-        combine = self._combine
-        if known.starts:
-            for pane in range(known.last_end, end, self._pane_ms):
-                accumulator = self._pane(known, key, pane)
-                if accumulator is not None:
-                    known.newer = combine(known.newer, accumulator)
+        slide, slot, state = self.assigner.slide_ms, self._state.index, self._state
+        next_start, next_end, former_end = start + slide, end + slide, end - slide
+        emit, merge, combine = self._emitter(window), self.contents.merger(), self._combine
+        dropped, added = range(start, next_start, self._pane_ms), range(former_end, end, self._pane_ms)
+        again: list[Entry] = []
+        entry = None
+        try:
+            for entry in entries:
+                known = entry.slots[slot]
+                if known is UNLOADED:
+                    known = state.load(entry, start)
+                panes, starts = known.panes, known.starts
+                # The merged parts move on to this window; see the module for what they are.
+                while starts and starts[-1] < start:
+                    starts.pop()
+                    known.suffixes.pop()
+                if starts and known.last_end == former_end:
+                    for pane in added:
+                        if pane in panes:
+                            known.newer = combine(known.newer, panes[pane])
+                    known.last_end = end
+                else:
+                    self._turn_over(known, start, end)
+                if known.starts:
+                    merged, newer = known.suffixes[-1], known.newer
+                    if newer is not None:
+                        is_plain = type(merged) in _IMMUTABLE and type(newer) in _IMMUTABLE
+                        merged = merge(merged, newer) if is_plain else combine(merged, newer)
+                    emit(entry, merged)
+                for pane in dropped:
+                    panes.pop(pane, None)
+                if next_start >= known.drop_at or not panes:
+                    state.drop_before(entry, known, next_start)
+                if panes and next(iter(panes)) < next_end:
+                    known.timer = next_end - 1
+                    again.append(entry)
+                else:
+                    self._skip_to_next(entry, known, next_end)
+        except Exception as error:
+            at = f"window {window!r} of key {entry.key!r}" if entry else f"window {window!r}"
+            raise user_error(error, self.context, self.function, during=at) from error
+        if again:
+            self.backend.event_timers.register_entries(next_end - 1, again)
+
+    def _skip_to_next(self, entry: Entry, known: KeyPanes, next_end: int) -> None:
+        """The key may have nothing in the window that follows: its timer goes to the next one with a pane."""
+        known.timer = _NO_PANE
+        if known.panes:
+            known.timer = max(next_end, self._first_window_end(min(known.panes))) - 1
+            self.backend.event_timers.register_entries(known.timer, [entry])
+
+    def _emitter(self, window: TimeWindow) -> Any:
+        """(entry, accumulator) -> None: adds the results of the window for one key."""
+        get_result, results, time_ms = self.contents.finisher(), self.results, window[1] - 1
+
+        def emit_plain(entry: Entry, accumulator: Any) -> None:
+            if type(accumulator) not in _IMMUTABLE:
+                accumulator = isolated(accumulator)
+            result = get_result(accumulator)
+            if type(result) is tuple:  # it may be tagged for a side output
+                results.add_all((result,), time_ms)
+            else:
+                results.add(result, time_ms)
+
+        def emit_through_function(entry: Entry, accumulator: Any) -> None:
+            self.backend.set_current_entry(entry)
+            self.emit_window(window, (get_result(isolated(accumulator)),))
+            self.window_function.clear(self.window_context.at(window))
+
+        return emit_plain if self.window_function.is_pass_through else emit_through_function
+
+    def _turn_over(self, known: KeyPanes, start: int, end: int) -> None:
+        """The older part is used up, or of no more use: all panes of the window become it."""
+        known.forget_merges()
+        suffix = None
+        for pane in sorted(known.panes, reverse=True):
+            if start <= pane < end:
+                suffix = self._combine(known.panes[pane], suffix)
+                known.starts.append(pane)
+                known.suffixes.append(suffix)
         known.last_end = end
-        at = bisect_left(known.starts, start)
-        if at == len(known.starts):
-            self._turn_over(known, key, window)
-            at = 0
-            if not known.starts:
-                return None
-        older = known.suffixes[at]
-        return older if known.newer is None else combine(older, known.newer)
-
-    def _turn_over(self, known: KeyPanes, key: Any, window: TimeWindow) -> None:
-        """The older part is used up: all panes of the window become it."""
-        starts, suffixes, suffix = [], [], None
-        for pane in range(window[1] - self._pane_ms, window[0] - 1, -self._pane_ms):
-            accumulator = self._pane(known, key, pane)
-            if accumulator is not None:
-                suffix = self._combine(accumulator, suffix)
-                starts.append(pane)
-                suffixes.append(suffix)
-        known.starts, known.suffixes, known.newer = starts[::-1], suffixes[::-1], None
-
-    def _pane(self, known: KeyPanes, key: Any, pane: int) -> Any:
-        accumulators = self._fresh.get(pane)
-        if accumulators is not None:
-            accumulator = accumulators.get(key)
-            if accumulator is not None:
-                return accumulator
-        return known.panes.get(pane)
 
     def _combine(self, left: Any, right: Any) -> Any:
         """Both as one, without changing either: they are parts of other windows too."""
@@ -242,55 +242,12 @@ class PaneWindowOperator(WindowOperator):
             return right
         if right is None:
             return left
+        if type(left) in _IMMUTABLE and type(right) in _IMMUTABLE:
+            return self.contents.combine(left, right)
         return self.contents.combine(isolated(left), isolated(right))
 
-    def _drop_panes(self, known: KeyPanes, key: Any, start: int, next_start: int) -> None:
-        """Drops the key's panes before `next_start`."""
-        for pane in range(start, next_start, self._pane_ms):
-            accumulators = self._fresh.get(pane)
-            if accumulators is not None:
-                accumulators.pop(key, None)
-                if not accumulators:
-                    del self._fresh[pane]
-            if known.panes.pop(pane, None) is not None:
-                self._panes.remove(pane)
-
-    def _has_panes(self, known: KeyPanes, key: Any, start: int, end: int) -> bool:
-        """Whether there is anything of the key in [start, end)."""
-        if known.starts and known.starts[-1] >= start:
-            return True
-        return any(self._pane(known, key, pane) is not None for pane in range(start, end, self._pane_ms))
-
-    # -- epochs -----------------------------------------------------------------------------------------------
-
-    def end_epoch(self) -> None:
-        set_key, put, keys = self.backend.set_current_key, self._panes.put, self._keys
-        for pane, accumulators in self._fresh.items():
-            for key, accumulator in accumulators.items():
-                set_key(key.key if type(key) is KeyRef else key)
-                put(pane, accumulator)
-                if key in keys:
-                    keys[key].panes[pane] = accumulator
-        self._fresh.clear()
-        if len(keys) > _KEPT_KEYS:
-            keys.clear()
-        self._ended_epoch = self.context.clock.epoch
-        super().end_epoch()
-
     def on_key_finished(self) -> None:
-        self._fresh.clear()
-        self._keys.clear()
-
-    def begin_epoch(self) -> None:
-        # What is known of the keys is of use only if this object has seen the epoch before this one, to its end.
-        if self._ended_epoch != self.context.clock.epoch - 1:
-            self._keys.clear()
-        self._ended_epoch = None
-        self._fresh.clear()
-
-    def restore(self, states: Any) -> None:
-        super().restore(states)
-        self._keys.clear()
+        self._state.clear()
 
 
 def isolated(accumulator: Any) -> Any:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock.checkpoint.handles import FileRef, KeyedStateHandle
 from penstock.common.ids import EpochId
@@ -63,8 +63,7 @@ def next_handle(
     return former.with_delta(epoch, delta)
 
 
-@dataclass(frozen=True)
-class Timer:
+class Timer(NamedTuple):
     """A timer that is due: for which key and namespace, and the time it was registered for."""
 
     time_ms: int

@@ -26,7 +26,8 @@ from penstock.state.encoding import encode_namespace, split_component, unpack_va
 from penstock.state.files import META_TABLE, Changes, StateFiles, encode_changes, encode_tables
 from penstock.state.list_state import KeyedListState
 from penstock.state.map_state import KeyedMapState
-from penstock.state.overlay import Overlay
+from penstock.state.overlay import Entry, Overlay
+from penstock.state.panes import PanesState, PanesStateDescriptor
 from penstock.state.schema import (
     KEY_RECORD,
     StateSchema,
@@ -117,9 +118,27 @@ class StoredKeyedBackend(KeyedStateBackend):
         self._plain.entry = entry
         self._spaced.entry = None
 
+    def set_current_entry(self, entry: Entry) -> None:
+        """The same for a key whose entry is at hand."""
+        self.current_key = entry.key
+        self._plain.entry = entry
+        self._spaced.entry = None
+
     def set_current_namespace(self, namespace: Any) -> None:
         self._overlay.namespace = namespace
         self._spaced.entry = None
+
+    def find_entry(self, key: Any) -> Entry:
+        """The entry of a key that `live_entries` does not have, or has under an equal but other key."""
+        return self._overlay.find(key)
+
+    @property
+    def live_entries(self) -> dict[Any, Entry]:
+        """Entries by key, for hot loops; a hit counts only if the key's type is the entry's `key_type`.
+
+        Does not outlive the epoch.
+        """
+        return self._entries
 
     # --- state objects ----------------------------------------------------------------------------------
 
@@ -129,7 +148,9 @@ class StoredKeyedBackend(KeyedStateBackend):
             check_same(known.descriptor, descriptor)
             return known
         cls = _STATE_CLASSES[descriptor.kind]
-        if cls is KeyedValueState and descriptor.ttl_config is not None:
+        if isinstance(descriptor, PanesStateDescriptor):
+            cls = PanesState
+        elif cls is KeyedValueState and descriptor.ttl_config is not None:
             cls = KeyedTtlValueState
         cursor = self._spaced if namespaced else self._plain
         state: SlotState = cls(descriptor, cursor, self._overlay.add_slot(), self._store, self._clock)
@@ -231,10 +252,18 @@ class StoredKeyedBackend(KeyedStateBackend):
             data = encode_changes("delta", epoch, changes)
             ref = self._files.write_file(self._file_name(epoch, "delta"), data)
         self._remember(epoch, ref, changes)
+        self._drop_empty_namespaces(touched)
         if len(self._overlay) > self._cached_entries:
             self._overlay.keep_only(touched if len(touched) <= self._cached_entries // 2 else set())
             self._entries = self._overlay.entries
         return ref
+
+    def _drop_empty_namespaces(self, touched: set[Entry]) -> None:
+        """Windows come and go: without this a key would remember all it has ever had."""
+        states = list(self._states.values())
+        for entry in touched:
+            if entry.ns_bytes and all(state.is_blank(entry) for state in states):
+                self._overlay.drop_namespace(entry)
 
     def _collect(self) -> Changes:
         changes: Changes = {}

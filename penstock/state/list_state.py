@@ -91,6 +91,9 @@ class KeyedListState(SlotState, ListState[Any]):
             return bool(items)
         return any(not ttl.expired(pair[1]) for pair in items)
 
+    def _is_empty_slot(self, slot: _Slot) -> bool:
+        return slot.items is not None and not slot.items
+
     def merge_entries(self, target: Entry, sources: Iterable[Entry]) -> None:
         for source in sources:
             items = self._items(source)

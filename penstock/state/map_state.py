@@ -157,6 +157,9 @@ class KeyedMapState(SlotState, MapState[Any, Any]):
                 seen.append((token.key if type(token) is _Encoded else token, value))
         return seen
 
+    def _is_empty_slot(self, slot: _Slot) -> bool:
+        return slot.complete and all(value is ABSENT for value in slot.live.values())
+
     def write_entry(self, entry: Entry, changes: dict[bytes, bytes | None]) -> None:
         slot: _Slot = entry.slots[self._index]
         if slot.cleared:

@@ -172,6 +172,14 @@ class Overlay:
             found = spaces[namespace] = entry.spaced(namespace, self.blank.copy())
         return found
 
+    def drop_namespace(self, entry: Entry) -> None:
+        """Forgets the entry of a namespace."""
+        own = self._by_bytes.get(entry.key_bytes)
+        if own is not None and own.namespaces is not None:
+            own.namespaces.pop(entry.namespace, None)
+        if self.spaced.entry is entry:
+            self.spaced.entry = None
+
     def current(self) -> Entry:
         """The current key's own entry."""
         return self.plain.entry or self._no_key()

@@ -102,6 +102,14 @@ class SlotState:
     def write_entry(self, entry: Entry, changes: dict[bytes, bytes | None]) -> None:
         """Adds the changes of one dirty entry, and leaves its slot as it is in the store afterwards."""
 
+    def is_blank(self, entry: Entry) -> bool:
+        """Whether an entry that was just written is not loaded, or known to have no value."""
+        slot = entry.slots[self._index]
+        return slot is UNLOADED or self._is_empty_slot(slot)
+
+    def _is_empty_slot(self, slot: Any) -> bool:
+        return slot is None
+
     def merge_entries(self, target: Entry, sources: Iterable[Entry]) -> None:
         """Moves the values of some namespaces into another one."""
         raise TypeError(f"{self.descriptor.kind} state cannot be merged")

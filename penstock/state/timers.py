@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from heapq import heappop, heappush
+from operator import attrgetter
 from typing import Any
 
 from penstock.state.backend import VOID_NAMESPACE, Timer, TimerQueue
@@ -28,6 +29,9 @@ from penstock.state.encoding import (
 )
 from penstock.state.overlay import Entry, Overlay
 from penstock.state.store import Store
+
+_prefix = attrgetter("prefix")
+"""Orders entries as the store orders timers of one time: by key group, key and namespace."""
 
 
 class StoredTimerQueue(TimerQueue):
@@ -92,14 +96,31 @@ class StoredTimerQueue(TimerQueue):
         return self._committed_min
 
     def pop_due(self, up_to_ms: int) -> list[Timer]:
+        due = self.pop_entries(up_to_ms)
+        return [Timer(time_ms, entry.key, entry.namespace) for time_ms, entries in due for entry in entries]
+
+    def pop_entries(self, up_to_ms: int) -> list[tuple[int, list[Entry]]]:
+        """What `pop_due` gives, as the overlay's entries by time."""
         earliest = self.next_time()
         if earliest is None or earliest > up_to_ms:
             return []
-        due = self._pop_added(up_to_ms)
         if self._committed_min is not None and self._committed_min <= up_to_ms:
-            self._pop_committed(up_to_ms, due)
-        ordered = sorted(due.items(), key=lambda item: (item[1].time_ms, item[0]))
-        return [timer for _, timer in ordered]
+            self._take_committed(up_to_ms)
+        due = []
+        while self._times and self._times[0] <= up_to_ms:
+            time_ms = heappop(self._times)
+            bucket = self._added.pop(time_ms, None)
+            if bucket:
+                due.append((time_ms, sorted(bucket, key=_prefix)))
+        return due
+
+    def register_entries(self, time_ms: int, entries: list[Entry]) -> None:
+        """Registers a timer for each of some entries."""
+        bucket = self._added.get(time_ms)
+        if bucket is None:
+            bucket = self._added[time_ms] = {}
+            heappush(self._times, time_ms)
+        bucket.update(dict.fromkeys(entries))
 
     def collect(self) -> dict[bytes, bytes | None]:
         """The changes of the epoch; afterwards the overlay is empty."""
@@ -122,31 +143,22 @@ class StoredTimerQueue(TimerQueue):
         self._committed = None
         self._committed_min = None
 
-    def _pop_added(self, up_to_ms: int) -> dict[bytes, Timer]:
-        due = {}
-        while self._times and self._times[0] <= up_to_ms:
-            time_ms = heappop(self._times)
-            for entry in self._added.pop(time_ms, ()):
-                due[_store_key(time_ms, entry)] = Timer(time_ms, entry.key, entry.namespace)
-        return due
-
-    def _pop_committed(self, up_to_ms: int, due: dict[bytes, Timer]) -> None:
+    def _take_committed(self, up_to_ms: int) -> None:
+        """Moves the committed timers that are due to the overlay, where the same ones may be already."""
         assert self._committed is not None
         for group, earliest in list(self._committed.items()):
             if earliest > up_to_ms:
                 continue
             del self._committed[group]
             for key, raw in self._store.scan(self.table, group_bytes(group), self._from(group, earliest)):
-                time_ms = read_time(key, 2)
                 if key in self._tombstones:
                     continue
+                time_ms = read_time(key, 2)
                 if time_ms > up_to_ms:
                     self._committed[group] = time_ms
                     break
                 self._tombstones.add(key)
-                if key not in due:
-                    due[key] = self._timer(time_ms, key, raw)
-        # A fired timer that the overlay had too is gone from both.
+                self.register_entries(time_ms, [self._entry(key, raw)])
         self._committed_min = min(self._committed.values(), default=None)
 
     def _refresh(self) -> None:
@@ -181,10 +193,10 @@ class StoredTimerQueue(TimerQueue):
     def _from(group: int, time_ms: int | None) -> bytes | None:
         return None if time_ms is None else group_bytes(group) + ordered_time(time_ms)
 
-    def _timer(self, time_ms: int, store_key: bytes, raw: bytes) -> Timer:
+    def _entry(self, store_key: bytes, raw: bytes) -> Entry:
         key, namespace = timer_parts(store_key, raw)
         entry = self._overlay.find_encoded(key, self._decode_key)
-        return Timer(time_ms, entry.key, decode_namespace(namespace))
+        return self._overlay.in_namespace(entry, decode_namespace(namespace)) if namespace else entry
 
 
 def _store_key(time_ms: int, entry: Entry) -> bytes:
