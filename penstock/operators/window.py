@@ -9,8 +9,8 @@ the window fires. A window is open until its clean-up time, `max_timestamp + all
     window that comes
 
 What fires goes to the window function and leaves with the timestamp `max_timestamp`. Merging (session) windows
-go through `MergingWindowSet`. For the commonest windows `window_aligned.py` and `window_panes.py` do the same
-work with far less of it per element.
+go through `MergingWindowSet`. For the commonest windows `window_aligned.py`, `window_panes.py` and
+`window_sessions.py` do the same with far less work per element.
 """
 
 from __future__ import annotations

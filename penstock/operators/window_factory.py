@@ -27,8 +27,10 @@ from penstock.operators.window_function import (
     ReduceAll,
 )
 from penstock.operators.window_panes import PaneWindowOperator
+from penstock.operators.window_sessions import SessionWindowOperator
 from penstock.windowing.assigner import WindowAssigner
 from penstock.windowing.evictors import Evictor
+from penstock.windowing.session import DynamicEventTimeSessionWindows, EventTimeSessionWindows
 from penstock.windowing.sliding import SlidingEventTimeWindows
 from penstock.windowing.triggers import EventTimeTrigger, Trigger
 from penstock.windowing.tumbling import TumblingEventTimeWindows, WindowStagger
@@ -89,6 +91,8 @@ def build_window_operator(
             kind = AlignedWindowOperator
         elif share_panes and allowed_lateness_ms == 0 and _can_share_panes(assigner, aggregate):
             kind = PaneWindowOperator
+        elif allowed_lateness_ms == 0 and _is_event_time_session(assigner):
+            kind = SessionWindowOperator
     late_tag_id = None if late_tag is None else late_tag.tag_id
     return kind(
         assigner, trigger, evictor, allowed_lateness_ms, late_tag_id, contents, function, key_selector
@@ -127,6 +131,10 @@ def _fires_at_end(trigger: Trigger | None) -> bool:
 
 def _is_plain_tumbling(assigner: WindowAssigner) -> bool:
     return type(assigner) is TumblingEventTimeWindows and assigner.window_stagger is WindowStagger.ALIGNED
+
+
+def _is_event_time_session(assigner: WindowAssigner) -> bool:
+    return type(assigner) in (EventTimeSessionWindows, DynamicEventTimeSessionWindows)
 
 
 def _can_share_panes(assigner: WindowAssigner, aggregate: Any) -> bool:

@@ -83,7 +83,6 @@ class PanesState(SlotState):
         self, descriptor: PanesStateDescriptor, cursor: Cursor, index: int, store: Store, clock: Clock
     ) -> None:
         super().__init__(descriptor, cursor, index, store, clock)
-        self.index = index
         self._key_codec = codec_for(descriptor.key_type_info)
         self._codec = codec_for(descriptor.value_type_info)
         self._pane_ms = descriptor.pane_ms

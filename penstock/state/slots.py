@@ -78,6 +78,11 @@ class SlotState:
         self._ttl = Ttl(descriptor.ttl_config, clock) if descriptor.ttl_config else None
 
     @property
+    def index(self) -> int:
+        """Where in the slots of an entry this state is."""
+        return self._index
+
+    @property
     def ttl(self) -> Ttl | None:
         return self._ttl
 

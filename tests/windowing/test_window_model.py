@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +16,7 @@ from penstock.operators.window import WindowOperator
 from penstock.operators.window_aligned import AlignedWindowOperator
 from penstock.operators.window_factory import build_window_operator
 from penstock.operators.window_panes import PaneWindowOperator
+from penstock.operators.window_sessions import SessionWindowOperator
 from penstock.testing import KeyedOneInputOperatorTestHarness, StreamRecord
 from penstock.windowing import (
     CountTrigger,
@@ -230,4 +232,39 @@ def test_the_fast_operators_are_the_ones_under_test():
     assert kind(SlidingEventTimeWindows(6, 4, 0), allowed_lateness_ms=1) is WindowOperator
     assert kind(SlidingEventTimeWindows(6, 4, 0), share_panes=False) is WindowOperator
     assert kind(SlidingEventTimeWindows(4, 6, 0)) is WindowOperator
+    assert kind(EventTimeSessionWindows(4)) is SessionWindowOperator
+    assert kind(EventTimeSessionWindows(4), allowed_lateness_ms=1) is WindowOperator
     assert kind(TumblingEventTimeWindows(5, 0), trigger=CountTrigger(2)) is WindowOperator
+
+
+class Sum(AggregateFunction):
+    """A typed accumulator: (sum, how many)."""
+
+    def create_accumulator(self) -> tuple[int, int]:
+        return 0, 0
+
+    def add(self, value: Any, accumulator: tuple[int, int]) -> tuple[int, int]:
+        return accumulator[0] + value[1], accumulator[1] + 1
+
+    def get_result(self, accumulator: tuple[int, int]) -> tuple[int, int]:
+        return accumulator
+
+    def merge(self, acc_a: tuple[int, int], acc_b: tuple[int, int]) -> tuple[int, int]:
+        return acc_a[0] + acc_b[0], acc_a[1] + acc_b[1]
+
+
+@pytest.mark.parametrize("assigner", [SlidingEventTimeWindows(20, 10, 0), EventTimeSessionWindows(10)])
+def test_accumulators_of_a_declared_type_come_back_after_a_restore(assigner):
+    operator = build_window_operator(
+        assigner=assigner,
+        aggregate=Sum(),
+        accumulator_type=Types.TUPLE([Types.LONG(), Types.LONG()]),
+        key_selector=lambda value: value[0],
+    )
+    harness = KeyedOneInputOperatorTestHarness(operator, key_type=Types.STRING())
+    harness.process_element(("a", 1), 12)
+    harness.process_element(("a", 2), 19)
+    harness = KeyedOneInputOperatorTestHarness(operator, key_type=Types.STRING(), restore=harness.snapshot())
+    harness.process_element(("a", 4), 18)
+    harness.process_watermark(29)
+    assert {record.value for record in harness.output.events if isinstance(record, StreamRecord)} == {(7, 3)}
