@@ -138,6 +138,14 @@ class Coordinator:
     def cancelled(self) -> bool:
         return self._cancelled
 
+    def drain(self) -> None:
+        """One last epoch, which reads nothing and ends all sources. Only as an action of `between_epochs`."""
+        if self.progress.ended:
+            return
+        at_the_end = SourcePlan((), frozenset(), last=True)
+        plans = {(s.node.id, i): at_the_end for s in self._sources for i in range(s.node.parallelism)}
+        self._run_epoch(EpochId(self.progress.epoch + 1), self._settings.clock_ms(), plans)
+
     # -- the loop ------------------------------------------------------------------------------------
 
     def run(self) -> None:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from penstock.common.errors import JobCancelledError, JobExecutionError, PenstockError, ValidationError
+from penstock.common.errors import JobCancelledError, JobExecutionError, PenstockError
 from penstock.common.job_execution_result import JobExecutionResult
 from penstock.common.job_id import JobID
 from penstock.common.job_status import JobStatus
@@ -110,15 +110,17 @@ class RunningJob:
         """Writes a savepoint and ends the job there.
 
         Args:
-            drain: Let event time run to its end first. Not possible between two epochs of an endless input.
+            drain: Let event time run to its end first, so that all windows and timers fire. What is in the
+                savepoint then has ended: it is for reading, not for going on from.
             directory: Where to; the configured savepoint directory if None.
         """
-        if drain:
-            raise ValidationError(
-                "stop with drain is not possible: sources are only told to end when their input ends",
-                do="stop without drain, or give the job a bounded source",
-            )
-        path = self._ask(lambda: self._write_savepoint(_given(directory)), ends_job=True)
+
+        def stop() -> str:
+            if drain:
+                self._coordinator.drain()
+            return self._write_savepoint(_given(directory))
+
+        path = self._ask(stop, ends_job=True)
         self._done.wait()
         return path
 

@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
-from penstock.common import JobStatus, Types, WatermarkStrategy
+from penstock.common import JobStatus, Time, Types, WatermarkStrategy
 from penstock.common.errors import JobCancelledError, ValidationError
+from penstock.common.watermark_strategy import TimestampAssigner
 from penstock.connectors.collect import CollectSink
-from penstock.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from penstock.datastream import AggregateFunction, KeyedProcessFunction, StreamExecutionEnvironment
 from penstock.datastream.connectors.datagen import DataGeneratorSource
 from penstock.datastream.state import ValueStateDescriptor
+from penstock.datastream.window import TumblingEventTimeWindows
 from penstock.graph.transformations import SinkTransformation
 from tests.runtime.in_process import start
 
@@ -29,6 +31,25 @@ class Count(KeyedProcessFunction):
         count = (self.count.value() or 0) + 1
         self.count.update(count)
         yield value % 5, value, count
+
+
+class Number(TimestampAssigner):
+    def extract_timestamp(self, value: int, record_timestamp: int) -> int:
+        return value
+
+
+class CountElements(AggregateFunction):
+    def create_accumulator(self) -> int:
+        return 0
+
+    def add(self, value: int, accumulator: int) -> int:
+        return accumulator + 1
+
+    def get_result(self, accumulator: int) -> int:
+        return accumulator
+
+    def merge(self, acc_a: int, acc_b: int) -> int:
+        return acc_a + acc_b
 
 
 def endless_counts(parallelism: int, settings: dict[str, str] | None = None) -> tuple[Any, CollectSink]:
@@ -62,6 +83,27 @@ def test_a_job_stopped_with_a_savepoint_goes_on_from_it_at_another_parallelism(
     for key in counts:
         assert sorted(counts[key]) == list(range(1, len(counts[key]) + 1)), key
     assert len({number for _, number, _ in seen + more}) == len(seen) + len(more)
+
+
+def test_draining_fires_all_windows_before_the_savepoint(tmp_path: pathlib.Path) -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    source = DataGeneratorSource(lambda i: i, None, None, Types.LONG())
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(Number())
+    stream = env.from_source(source, strategy, "n", Types.LONG()).set_parallelism(1)
+    windows = stream.key_by(lambda v: v % 5, key_type=Types.LONG()).window(
+        TumblingEventTimeWindows.of(Time.milliseconds(1000))
+    )
+    counts = windows.aggregate(CountElements(), output_type=Types.LONG())
+    sink = CollectSink(Types.LONG())
+    end = SinkTransformation("collect", (counts._transformation,), parallelism=1, sink=sink)
+    job = start([end], {"execution.epoch.max-records": "70"})
+    rows = sink.iterator(job)
+    seen = [next(rows)]
+    path = job.stop_with_savepoint(drain=True, directory=str(tmp_path))
+    seen += list(rows)
+    assert job.status() is JobStatus.FINISHED and pathlib.Path(path).exists()
+    # No element is left in a window: epochs have 70 elements, and 70 is no divisor of a window's 1000.
+    assert sum(seen) % 70 == 0
 
 
 def test_a_savepoint_does_not_disturb_the_job_that_goes_on(tmp_path: pathlib.Path) -> None:
