@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-VERSION = 1
-FILES = 4
+VERSION = 2
+FILES = 2
 KEYS = 10_000
 ROWS_PER_SECOND = 10_000
 DISORDER_MS = 1_000
@@ -31,7 +31,7 @@ def generate(folder: pathlib.Path, rows: int) -> pathlib.Path:
 
 
 def _write(folder: pathlib.Path, rows: int, dice: np.random.Generator) -> None:
-    """Every file covers all of the time, as the partitions of a topic would."""
+    """Every file covers all of the time, as the partitions of a topic would; each subtask has one."""
     count = rows // FILES
     for number in range(FILES):
         order = START_MS + np.arange(count) * FILES * 1000 // ROWS_PER_SECOND

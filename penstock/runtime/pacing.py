@@ -14,6 +14,7 @@ SMALLEST_BUDGET = 1_000
 LARGEST_BUDGET = 50_000_000
 BACKLOG_FACTOR = 8
 _GROWTH = 4.0
+_GROWTH_OF_BACKLOG = 16.0
 _LEAST_WORK = 0.5
 
 
@@ -43,5 +44,5 @@ class Pacing:
         target_ms = self.target_ms * (BACKLOG_FACTOR if self.bounded else 1)
         for_work_ms = max(target_ms - max(0.0, elapsed_ms - work_ms), target_ms * _LEAST_WORK)
         wanted = records_of_busiest_subtask * for_work_ms / work_ms
-        limited = min(wanted, self.budget * _GROWTH)
+        limited = min(wanted, self.budget * (_GROWTH_OF_BACKLOG if self.bounded else _GROWTH))
         self.budget = int(max(SMALLEST_BUDGET, min(LARGEST_BUDGET, limited)))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from penstock.delta.base import Batch, DeltaContext, DeltaOperator
 from penstock.delta.columnar.base import ColumnarOperator
 from penstock.delta.local.base import LocalStage
 from penstock.sql.connectors.spark_types import RowsToArrow
+from penstock.sql.streaming.exchange_task import Marks
 from penstock.sql.streaming.physical import HIDDEN, SUBTASK_BITS
 from penstock.sql.streaming.row_reader import RowReader
 from penstock.sql.streaming.task_report import Batches, TaskReport
@@ -58,11 +60,16 @@ class DeltaTask:
     storage: CheckpointStorage
     report: Any
     local: tuple[LocalStage | None, ...] = ()
+    marks: Mapping[int, int] = field(default_factory=dict)
+    """How many watermark marks come from each source, if they come at all."""
 
     def __call__(self, batches: Batches) -> Batches:
         started = time.thread_time()
         operator: DeltaOperator = unship(self.operator)
         columnar = isinstance(operator, ColumnarOperator)
+        marks = Marks(self.marks)
+        if self.marks:
+            batches = marks.taken_out(batches)
         if columnar:
             subtask, inputs, count = self._tables(batches)
         elif any(self.local):
@@ -73,7 +80,8 @@ class DeltaTask:
         restore = self.restores[subtask]
         try:
             snapshot = state.begin_epoch(restore, self.processing_time_ms)
-            context = self._run(operator, state, subtask, inputs)
+            watermark = max(self.watermark, marks.watermark())
+            context = self._run(operator, state, subtask, inputs, watermark)
             wakeup = state.processing_timers.next_time()
             delta = state.end_epoch(self.epoch)
             handle = next_handle(restore, snapshot, self.epoch, delta)
@@ -89,6 +97,7 @@ class DeltaTask:
                     records_out=_count(operator),
                     metrics=context.metrics,
                     next_wakeup_ms=wakeup,
+                    advanced=max(watermark, self.former_watermark),
                     busy_ms=(time.thread_time() - started) * 1000,
                 )
             ]
@@ -188,7 +197,12 @@ class DeltaTask:
         )
 
     def _run(
-        self, operator: DeltaOperator, state: StoredKeyedBackend, subtask: int, inputs: list[Any]
+        self,
+        operator: DeltaOperator,
+        state: StoredKeyedBackend,
+        subtask: int,
+        inputs: list[Any],
+        watermark: int,
     ) -> DeltaContext:
         context = DeltaContext(
             state,
@@ -206,9 +220,9 @@ class DeltaTask:
                     operator.process_table(index, batch)
             elif batch.rows:
                 operator.process(index, batch)
-        if self.watermark > self.former_watermark:
-            operator.advance(self.watermark)
-            context.watermark = self.watermark
+        if watermark > self.former_watermark:
+            operator.advance(watermark)
+            context.watermark = watermark
         operator.end_epoch()
         operator.close()
         return context

@@ -30,7 +30,7 @@ from penstock.sql.rex import InputRef
 from penstock.sql.spark_text import SparkWriter
 from penstock.sql.streaming.delta_task import DeltaTask
 from penstock.sql.streaming.epoch_time import PARAMETER
-from penstock.sql.streaming.exchange_task import LocalTask, Select, ShapeTask, shape_names
+from penstock.sql.streaming.exchange_task import LocalTask, MarkTask, Select, ShapeTask, shape_names
 from penstock.sql.streaming.lookups import LookupTask
 from penstock.sql.streaming.physical import (
     HIDDEN,
@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Reports = dict[tuple[str, int], TaskReport]
+Straight = tuple[ScanNode, tuple[Stage, ...]]
+"""A scan and the stages that follow it in one Python process."""
 Committables = Mapping[str, tuple[Any, ...]]
 
 
@@ -306,9 +308,7 @@ class SqlEpochRunner:
             node.delay_ms,
         )
 
-    def _straight(
-        self, plan: Plan, epoch: _Epoch, collector: _Collector
-    ) -> tuple[ScanNode, tuple[Stage, ...]] | None:
+    def _straight(self, plan: Plan, epoch: _Epoch, collector: _Collector) -> Straight | None:
         """The stages from a scan to this plan, if Spark has nothing to compute on the way.
 
         Then they run in one Python process, and no row goes to the JVM and back.
@@ -338,10 +338,15 @@ class SqlEpochRunner:
 
     def _delta(self, node: DeltaNode, epoch: _Epoch, collector: _Collector) -> DataFrame:
         task = self._delta_task(node, epoch, collector)
+        parts = [(index, plan) for index, stream in enumerate(node.inputs) for plan in branches(stream.plan)]
+        found = [self._straight(plan, epoch, collector) for _, plan in parts]
+        if all(straight is not None and _watermark_of(straight[1]) for straight in found):
+            task = replace(
+                task, marks={i: straight[0].parallelism for i, straight in enumerate(found) if straight}
+            )
         frames = [
-            self._branch(plan, node, index, task, epoch, collector)
-            for index, stream in enumerate(node.inputs)
-            for plan in branches(stream.plan)
+            self._branch(number, index, plan, straight, node, task, epoch, collector)
+            for number, ((index, plan), straight) in enumerate(zip(parts, found, strict=True))
         ]
         if node.parallelism > 1:
             frames.append(self._marks(node, task))
@@ -358,9 +363,11 @@ class SqlEpochRunner:
 
     def _branch(
         self,
-        plan: Plan,
-        node: DeltaNode,
+        number: int,
         index: int,
+        plan: Plan,
+        found: Straight | None,
+        node: DeltaNode,
         task: DeltaTask,
         epoch: _Epoch,
         collector: _Collector,
@@ -373,8 +380,12 @@ class SqlEpochRunner:
         )
         stages: tuple[Stage, ...] = (shape,) if local is None else (LocalTask(local), shape)
         schema = _shape_ddl(task)
-        found = self._straight(plan, epoch, collector)
         if found is not None:
+            watermark = _watermark_of(found[1])
+            if task.marks and watermark is not None:
+                scan = found[1][0]
+                assert isinstance(scan, ScanTask)
+                stages = (*stages, MarkTask(scan, watermark, number, task.input_types, node.parallelism))
             return self._read(found[0], (*found[1], *stages), schema)
         if local is None and node.parallelism == 1:
             return self._shaped(self._text(plan, epoch, collector), index, task)
@@ -471,9 +482,10 @@ class SqlEpochRunner:
             runtime.update(watermark=report.watermark, current=report.metrics["current"])
         if node.is_keyed:
             target = epoch.target(self._by_uid[node.uid])
-            runtime["advanced"] = max(target, runtime.get("advanced", MIN_WATERMARK))
             if report is None:
                 raise InvariantError(f"subtask {subtask} of '{node.name}' did not report")
+            reached = target if report.advanced is None else max(target, report.advanced)
+            runtime["advanced"] = max(reached, runtime.get("advanced", MIN_WATERMARK))
         splits = report.splits if report else ()
         if former.source is not None and former.source.reads and not splits:
             raise InvariantError(f"subtask {subtask} of '{node.name}' was not read")
@@ -547,6 +559,10 @@ def _shape_types(task: DeltaTask) -> list[tuple[str, str]]:
 
 def _shape_ddl(task: DeltaTask) -> str:
     return ", ".join(f"{name} {data_type}" for name, data_type in _shape_types(task))
+
+
+def _watermark_of(stages: tuple[Stage, ...]) -> WatermarkTask | None:
+    return next((stage for stage in stages if isinstance(stage, WatermarkTask)), None)
 
 
 def branches(plan: Plan) -> list[Plan]:

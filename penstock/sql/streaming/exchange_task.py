@@ -7,25 +7,30 @@ A row has NULLs in the columns of the other inputs. Which subtask owns a key is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from penstock.common.codecs import compile_codec
 from penstock.common.datatypes import RowType
+from penstock.common.ids import MIN_WATERMARK
 from penstock.common.key_groups import subtask_for_key
 from penstock.delta.local.base import LocalStage
 from penstock.sql.connectors.spark_types import arrow_type
 from penstock.sql.streaming.physical import HIDDEN
 from penstock.sql.streaming.row_reader import RowReader
+from penstock.sql.streaming.scan_task import ScanTask
 from penstock.sql.streaming.task_report import Batches
+from penstock.sql.streaming.watermark_task import WatermarkTask
 
 LOCAL_ROWS = 1 << 20
 """How many rows a local stage sees at once: the more, the more it can put together."""
 _BATCH_ROWS = 1 << 16
+MARK = -2
 
 
 @dataclass(frozen=True)
@@ -96,6 +101,71 @@ class ShapeTask:
                     )
                     columns.append(mine)
             yield pa.RecordBatch.from_arrays(columns, names=shape_names(self.input_types))
+
+
+@dataclass(frozen=True)
+class MarkTask:
+    """Behind a scan's rows tells every subtask of the operator how far the scan's watermark has come.
+
+    A mark is a row with MARK as its input: the watermark, whether there is one, and the number of its source. With
+    the marks of all its sources an operator can advance in the epoch that moved the watermark; windows that begin
+    and end within an epoch then never reach the store.
+    """
+
+    scan: ScanTask
+    watermark: WatermarkTask
+    source: int
+    input_types: tuple[RowType, ...]
+    parallelism: int
+
+    def __call__(self, batches: Batches) -> Batches:
+        yield from batches
+        types = [arrow_type(f.data_type) for t in self.input_types for f in t.fields]
+        for subtask in self.scan.subtasks:
+            state = self.watermark.states.get(subtask) or self.watermark.former.get(subtask)
+            rows = self.parallelism
+            columns = [
+                pa.array(np.arange(rows, dtype=np.int32)),
+                pa.array(np.full(rows, MARK, np.int32)),
+                pa.array(np.full(rows, state is not None, np.int8)),
+                pa.array(np.full(rows, state[1] if state else MIN_WATERMARK, np.int64)),
+                pa.array(np.full(rows, self.source, np.int64)),
+            ]
+            columns += [pa.nulls(rows, data_type) for data_type in types]
+            yield pa.RecordBatch.from_arrays(columns, names=shape_names(self.input_types))
+
+
+class Marks:
+    """The marks of an epoch as they reach an operator; `expected` says how many there are of each source."""
+
+    def __init__(self, expected: Mapping[int, int]) -> None:
+        self._expected = expected
+        self._found: dict[int, list[tuple[int, int]]] = {}
+
+    def taken_out(self, batches: Batches) -> Batches:
+        """The rows without the marks, which are remembered."""
+        for batch in batches:
+            is_mark = pc.equal(batch.column(1), MARK)
+            if not pc.any(is_mark).as_py():
+                yield batch
+                continue
+            marks = batch.filter(is_mark)
+            for kind, watermark, source in zip(
+                *(marks.column(i).to_pylist() for i in (2, 3, 4)), strict=True
+            ):
+                self._found.setdefault(source, []).append((kind, watermark))
+            yield batch.filter(pc.invert(is_mark))
+
+    def watermark(self) -> int:
+        """The least watermark of all sources; none before each has one and all its subtasks have spoken."""
+        lowest = []
+        for source, count in self._expected.items():
+            found = self._found.get(source, [])
+            known = [watermark for kind, watermark in found if kind]
+            if len(found) != count or not known:
+                return MIN_WATERMARK
+            lowest.append(min(known))
+        return min(lowest, default=MIN_WATERMARK)
 
 
 def shape_names(input_types: tuple[RowType, ...]) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -32,11 +32,14 @@ class ScanTask:
     row_type: RowType
     reads: Mapping[int, Sequence[SplitRead]]
     report: Any
+    subtasks: list[int] = field(default_factory=list)
+    """Which subtasks this task stood for, once it has run."""
 
     def __call__(self, batches: Batches) -> Batches:
         to_arrow = RowsToArrow(RowType(self.row_type.fields[: -len(HIDDEN) + 1], nullable=False))
         for batch in batches:
             for subtask in batch.column(0).to_pylist():
+                self.subtasks.append(subtask)
                 yield from self._subtask(subtask, to_arrow)
 
     def _subtask(self, subtask: int, to_arrow: RowsToArrow) -> Batches:

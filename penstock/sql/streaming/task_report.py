@@ -32,6 +32,8 @@ class TaskReport:
     records_out: int = 0
     metrics: dict[str, int] = field(default_factory=dict)
     next_wakeup_ms: int | None = None
+    advanced: int | None = None
+    """The watermark an operator has been advanced to."""
     busy_ms: float = 0.0
     """Processor time; the clock on the wall would also count the waiting for Spark."""
 

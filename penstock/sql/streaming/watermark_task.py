@@ -13,7 +13,7 @@ since it only grows, the rows that emit are found by binary search, one per emis
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -45,9 +45,11 @@ class WatermarkTask:
     report: Any
     time_column: int = 0
     delay_ms: int | None = None
+    states: dict[int, State] = field(default_factory=dict)
+    """Where each subtask stands, once the task has run."""
 
     def __call__(self, batches: Batches) -> Batches:
-        states: dict[int, State] = {}
+        states = self.states
         for batch in batches:
             if batch.num_rows:
                 yield self._follow(batch, states)

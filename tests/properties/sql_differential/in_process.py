@@ -10,13 +10,19 @@ import pathlib
 import pickle
 from typing import Any
 
+import pyarrow as pa
+
 from penstock.common.codecs import compile_codec
 from penstock.common.ids import MAX_WATERMARK, MIN_WATERMARK
 from penstock.common.key_groups import subtask_for_key
+from penstock.delta.base import Batch
+from penstock.delta.local.base import LocalStage
+from penstock.sql.connectors.spark_types import arrow_type
 from penstock.sql.dialect.statement_parser import parse_query
 from penstock.sql.streaming.physical import DeltaNode, PhysicalNode, ScanNode, Stream, WatermarkNode
 from penstock.sql.streaming.planner import Planner
 from penstock.table import EnvironmentSettings, TableEnvironment
+from tests.delta.arrow_rows import batch_of, table_of
 from tests.delta.harness import Harness
 from tests.properties.sql_differential.cases import Case
 from tests.properties.sql_differential.linear import Row, rows_of
@@ -91,7 +97,9 @@ class _Run:
         inputs: list[list[list[tuple[Row, int]]]] = [[[] for _ in node.inputs] for _ in subtasks]
         for index, stream in enumerate(node.inputs):
             keys = node.operator.key_columns(index)
-            for row in rows_of(stream.plan, views):
+            local = node.local[index] if node.local else None
+            found = rows_of(stream.plan, views)
+            for row in found if local is None or not found else _through(local, found, stream):
                 owner = _owner(tuple(row[k] for k in keys), len(subtasks))
                 inputs[owner][index].append((row[:-3], row[-3]))
         made: list[Row] = []
@@ -99,6 +107,19 @@ class _Run:
             output = harness.epoch(*mine, watermark=watermark)
             made += [(*row, kind, MIN_WATERMARK, 0) for row, kind in output]
         return made
+
+
+def _through(local: LocalStage, rows: list[Row], stream: Stream) -> list[Row]:
+    """What a local stage makes of the rows, as if two tasks had them."""
+    types = [arrow_type(f.type) for f in stream.fields]
+    middle = len(rows) // 2
+    parts = [
+        local(table_of(Batch([r[:-3] for r in part], [r[-3] for r in part]), types))
+        for part in (rows[:middle], rows[middle:])
+        if part
+    ]
+    made = batch_of(local.combine(pa.concat_tables(parts)))
+    return [(*row, kind, MIN_WATERMARK, 0) for row, kind in zip(made.rows, made.kinds, strict=True)]
 
 
 def _subtasks(node: DeltaNode) -> list[Harness]:
