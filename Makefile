@@ -72,9 +72,11 @@ bench: setup
 	$(BIN)/python benchmarks/epoch_overhead.py
 	$(BIN)/python benchmarks/windows.py
 
-# Batch SQL beside Flink and Spark SQL; wants Maven on first use.
+# Batch SQL beside Flink and Spark SQL, streaming SQL beside Flink; wants Maven on first use.
 bench-sql: setup
 	$(BIN)/python benchmarks/batch_sql.py
+	$(BIN)/python benchmarks/streaming_sql.py
+	$(BIN)/python benchmarks/sql_epoch_cost.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
