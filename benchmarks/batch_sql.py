@@ -20,8 +20,8 @@ import subprocess
 import sys
 from typing import Any
 
-from engines.batch_sql_flink_cluster import flink_cluster
-from side_by_side import flink_python, script
+from engines.flink_cluster import flink_cluster
+from side_by_side import flink_python, script, told_by
 from tpch.generate import generate
 
 CACHE = pathlib.Path.home() / ".cache" / "penstock-bench"
@@ -54,18 +54,10 @@ def run(engine: str, *arguments: object) -> Result:
     if engine == "Flink":
         python = flink_python()
         with flink_cluster(python, parquet_jars()) as (launcher, environment):
-            return run_program(engine, [*launcher, *script(FLINK_API, *arguments)[1:]], environment)
-    return run_program(engine, script(FLINK_API if engine == "penstock" else SPARK_SQL, *arguments), None)
-
-
-def run_program(engine: str, command: list[str], environment: dict[str, str] | None) -> Result:
-    """Runs a program and reads the JSON line it prints."""
-    done = subprocess.run(command, capture_output=True, text=True, timeout=3600, env=environment)
-    lines = [line for line in done.stdout.splitlines() if line.startswith('{"fixed"')]
-    if done.returncode or not lines:
-        raise SystemExit(f"{engine} failed:\n{done.stdout[-1000:]}\n{done.stderr[-3000:]}")
-    result: Result = json.loads(lines[-1])
-    return {**result, "load": os.getloadavg()[0]}
+            said = told_by(engine, [*launcher, *script(FLINK_API, *arguments)[1:]], environment)
+    else:
+        said = told_by(engine, script(FLINK_API if engine == "penstock" else SPARK_SQL, *arguments))
+    return {**said, "load": os.getloadavg()[0]}
 
 
 def parquet_jars() -> list[str]:

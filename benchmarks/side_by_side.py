@@ -12,7 +12,9 @@ import pathlib
 import platform
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
+from typing import Any
 
 HERE = pathlib.Path(__file__).parent
 
@@ -39,15 +41,23 @@ def flink_python() -> str:
 
 
 def run(engine: str, command: list[str], timeout_s: int = 900) -> Measurement:
-    """Runs a command and reads the JSON line it prints last."""
+    """Runs a command that tells its rows and seconds."""
     path = os.path.dirname(command[0]) + os.pathsep + os.environ["PATH"]
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=timeout_s, env={**os.environ, "PATH": path}
-    )
-    if done.returncode:
-        raise SystemExit(f"{engine} failed:\n{done.stderr[-3000:]}")
-    result = json.loads(done.stdout.strip().splitlines()[-1])
+    result = told_by(engine, command, {**os.environ, "PATH": path}, timeout_s)
     return Measurement(engine, result["rows"], result["seconds"])
+
+
+def told_by(
+    engine: str, command: list[str], environment: dict[str, str] | None = None, timeout_s: int = 3600
+) -> dict[str, Any]:
+    """Runs a command; what the JSON object says that it prints as its last line in braces."""
+    print(f"{time.strftime('%H:%M:%S')} {engine} ...", file=sys.stderr, flush=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, env=environment)
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    if done.returncode or not lines:
+        raise SystemExit(f"{engine} failed:\n{done.stdout[-1000:]}\n{done.stderr[-3000:]}")
+    result: dict[str, Any] = json.loads(lines[-1])
+    return result
 
 
 def report(title: str, measurements: list[Measurement], base: str) -> None:

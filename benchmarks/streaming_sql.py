@@ -18,12 +18,11 @@ import json
 import os
 import pathlib
 import platform
-import subprocess
 from typing import Any
 
 from batch_sql import CACHE, parquet_jars
-from engines.batch_sql_flink_cluster import flink_cluster
-from side_by_side import flink_python, script
+from engines.flink_cluster import flink_cluster
+from side_by_side import flink_python, script, told_by
 from streaming.generate import generate
 
 PROGRAM = "engines/streaming_sql_flink_api.py"
@@ -49,19 +48,13 @@ def run(engine: str, small: pathlib.Path, large: pathlib.Path, queries: list[str
     mode = "mini-batch" if engine.endswith("mini-batch") else "default"
     arguments = [str(small), str(large), mode, *queries]
     if engine == "penstock":
-        return run_program(engine, script(PROGRAM, *arguments), None)
+        return _seconds(told_by(engine, script(PROGRAM, *arguments)))
     with flink_cluster(flink_python(), parquet_jars()) as (launcher, environment):
-        return run_program(engine, [*launcher, *script(PROGRAM, *arguments)[1:]], environment)
+        return _seconds(told_by(engine, [*launcher, *script(PROGRAM, *arguments)[1:]], environment))
 
 
-def run_program(engine: str, command: list[str], environment: dict[str, str] | None) -> Seconds:
-    """Runs a program and reads the JSON line it prints."""
-    done = subprocess.run(command, capture_output=True, text=True, timeout=3600, env=environment)
-    lines = [line for line in done.stdout.splitlines() if line.startswith('{"seconds"')]
-    if done.returncode or not lines:
-        raise SystemExit(f"{engine} failed:\n{done.stdout[-1000:]}\n{done.stderr[-3000:]}")
-    result: Seconds = json.loads(lines[-1])["seconds"]
-    return result
+def _seconds(said: dict[str, Any]) -> Seconds:
+    return dict(said["seconds"])
 
 
 def report(rows: int, queries: list[str], seconds: dict[str, Seconds]) -> None:

@@ -60,6 +60,11 @@ class _Partition:
         return [self.leaders, self.next_number, self.complete, self.end]
 
 
+def _kept(partition: _Partition) -> int:
+    """How many leaders are kept: some more than wanted, so that few retractions need a look at all rows."""
+    return 2 * partition.end + 16
+
+
 class Rank(DeltaOperator):
     """Output row: the input row, and the rank as last column if `outputs_rank`.
 
@@ -96,7 +101,7 @@ class Rank(DeltaOperator):
         self._end_column = end_column
         self._upsert_columns = None if upsert_key is None else tuple(upsert_key)
         self._outputs_rank = outputs_rank
-        self._retracts = input_retracts
+        self._retracts = input_retracts or upsert_key is not None
         self._emit_before = emit_update_before
         self._ttl_ms = state_ttl_ms
 
@@ -133,7 +138,7 @@ class Rank(DeltaOperator):
         if partition.end < 0:
             partition.end = self.end if self._end_column is None else rows[0][self._end_column]  # type: ignore[assignment]
         before = self._result(partition)
-        if self._retracts or self._upsert_key is not None:
+        if self._retracts:
             self._change(partition, rows, weights)
         elif partition.end >= self._start:
             self._add(partition, rows)
@@ -203,16 +208,14 @@ class Rank(DeltaOperator):
             return
         leader = (partition.next_number, row)
         partition.next_number += 1
-        if self._retracts:
-            ident = token(row)
-            record = self._rows.get(ident) or (0, *row)
-            self._rows.put(ident, (record[0] + 1, leader[0], *record[1:]))
+        ident = token(row)
+        record = self._rows.get(ident) or (0, *row)
+        self._rows.put(ident, (record[0] + 1, leader[0], *record[1:]))
         leaders = partition.leaders
         if not partition.complete and not self._sort_key(leader) < self._sort_key(leaders[-1]):
             return
         insort(leaders, leader, key=self._sort_key)
-        limit = 2 * partition.end + 16 if self._retracts else partition.end
-        if len(leaders) > limit:
+        if len(leaders) > _kept(partition):
             leaders.pop()
             partition.complete = False
 
@@ -253,7 +256,7 @@ class Rank(DeltaOperator):
             count = record[0]
             row = record[count + 1 :]
             everything.extend((number, row) for number in record[1 : count + 1])
-        limit = 2 * partition.end + 16
+        limit = _kept(partition)
         partition.leaders = nsmallest(limit, everything, key=self._sort_key)
         partition.complete = len(everything) <= limit
 

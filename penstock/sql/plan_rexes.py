@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from penstock.sql.algebra import Plan
-from penstock.sql.rex import InputRef, OuterRef, Rex, SortKey, SubqueryRex, transform, walk
+from penstock.sql.functions import FUNCTIONS
+from penstock.sql.rex import Call, InputRef, OuterRef, Rex, SortKey, SubqueryRex, UdfCall, transform, walk
 
 
 def rexes(plan: Plan) -> Iterator[Rex]:
@@ -89,6 +90,17 @@ def has_outer(plan: Plan, depth: int = 1) -> bool:
 
     map_outer(plan, note, depth)
     return bool(found)
+
+
+def unstable_call(rex: Rex) -> str | None:
+    """The name of the function, if this is a call that may give something else when asked again."""
+    if isinstance(rex, Call):
+        function: Any = FUNCTIONS.get(rex.name)
+    elif isinstance(rex, UdfCall):
+        function = rex.function
+    else:
+        return None
+    return rex.name if not getattr(function, "deterministic", True) else None
 
 
 def contains_subquery(rex: Rex) -> bool:

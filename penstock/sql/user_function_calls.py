@@ -11,8 +11,10 @@ from __future__ import annotations
 import decimal
 import traceback
 import warnings
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from penstock.common.datatypes import (
     ArrayType,
@@ -37,21 +39,33 @@ if TYPE_CHECKING:
 _OPENED: dict[str, Any] = {}
 """The functions of this worker process that were opened, by the name they are registered under."""
 
+_REGISTERED: WeakKeyDictionary[SparkSession, set[str]] = WeakKeyDictionary()
+"""The names each session of this driver knows."""
+
 Convert = Callable[[Any], Any]
 
 
 def spark_call(spark: SparkSession, call: UdfCall, args: list[str]) -> str:
-    """The Spark SQL text of a call; registers the function on first use."""
+    """The Spark SQL text of a call; registers the function in the session on first use."""
+    function: UserFunction = call.function
+    types = [a.type for a in call.args]
+    shapes = "|".join(spark_type(t) for t in types)
+    name = f"penstock_user_{function.key}_{zlib.crc32(shapes.encode()):x}"
+    known = _REGISTERED.setdefault(spark, set())
+    if name not in known:
+        _register(spark, name, function, types)
+        known.add(name)
+    return f"{name}({', '.join(args)})"
+
+
+def _register(spark: SparkSession, name: str, function: UserFunction, types: Sequence[DataType]) -> None:
     from pyspark.sql.functions import pandas_udf, udf, udtf
 
-    function: UserFunction = call.function
-    name = f"penstock_user_{abs(hash((function.name, function.kind, id(function.function))))}"
-    types = [a.type for a in call.args]
     if function.kind == "table":
         fields = function.result_fields(types)
         schema = "STRUCT<" + ", ".join(f"c{i}: {spark_type(t)}" for i, (_, t) in enumerate(fields)) + ">"
         spark.udtf.register(name, udtf(_table_class(Runner(name, function, types)), returnType=schema))
-        return f"{name}({', '.join(args)})"
+        return
     runner = (AggregateRunner if function.kind == "aggregate" else Runner)(name, function, types)
     made: Any
     if function.pandas and function.kind == "scalar":
@@ -61,7 +75,6 @@ def spark_call(spark: SparkSession, call: UdfCall, args: list[str]) -> str:
     else:
         made = udf(runner, spark_type(function.result), useArrow=False)  # type: ignore[call-overload]
     spark.udf.register(name, made if function.deterministic else made.asNondeterministic())
-    return f"{name}({', '.join(args)})"
 
 
 _SCALAR = 200  # PandasUDFType.SCALAR

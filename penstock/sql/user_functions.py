@@ -7,8 +7,9 @@ is in `user_function_calls.py`.
 from __future__ import annotations
 
 import importlib
+import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from penstock.common.datatypes import DataType, NullType, RowType
@@ -48,6 +49,8 @@ class UserFunction:
     deterministic: bool = True
     inputs: tuple[DataType, ...] | None = None
     pandas: bool = False
+    key: str = field(default_factory=lambda: uuid.uuid4().hex, compare=False)
+    """Tells this function from all others in every process, also from one that is registered later under its name."""
 
     def result_type(self, arguments: Sequence[DataType]) -> DataType:
         return self.result

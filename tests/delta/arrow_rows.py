@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from penstock.common.ids import MIN_WATERMARK
 from penstock.delta.base import Batch, DeltaOperator
-from penstock.delta.local.base import HIDDEN_COUNT, KIND, POSITION, WATERMARK
+from penstock.delta.columns import HIDDEN, named
 
 
 def table_of(batch, types):
@@ -18,13 +18,12 @@ def table_of(batch, types):
         pa.array(marks, pa.int64()),
         pa.array(range(len(batch)), pa.int64()),
     ]
-    names = [*(f"c{i}" for i in range(len(types))), KIND, WATERMARK, POSITION]
-    return pa.table([*columns, *hidden], names=names)
+    return named([*columns, *hidden])
 
 
 def batch_of(table):
     columns = [column.to_pylist() for column in table.columns]
-    visible, (kinds, marks, _) = columns[:-HIDDEN_COUNT], columns[-HIDDEN_COUNT:]
+    visible, (kinds, marks, _) = columns[: -len(HIDDEN)], columns[-len(HIDDEN) :]
     return Batch(list(zip(*visible, strict=True)), kinds, marks)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,12 +18,12 @@ from penstock.common.errors import InvariantError
 from penstock.common.key_groups import key_group_for, key_group_range
 from penstock.common.typeinfo import Types
 from penstock.delta.base import Batch, DeltaContext, DeltaOperator
-from penstock.delta.local.top_n import group_codes
+from penstock.delta.columns import Ints, group_codes
 from penstock.state.descriptors import ValueStateDescriptor
 
 
 class ColumnarOperator(DeltaOperator):
-    """A delta operator that takes and gives tables: columns c0.., then kind, watermark and position."""
+    """A delta operator that takes and gives tables of changes (`delta/columns.py`)."""
 
     output_tables: list[pa.Table]
 
@@ -84,7 +83,7 @@ class GroupedTables:
             for group, start, end in zip(found.tolist(), starts.tolist(), ends, strict=True)
         }
 
-    def _groups(self, table: pa.Table, key_columns: Sequence[int]) -> np.ndarray[Any, Any]:
+    def _groups(self, table: pa.Table, key_columns: Sequence[int]) -> Ints:
         """The key group of each row, computed once per distinct key."""
         columns = [table.column(i) for i in key_columns]
         codes = group_codes(columns, table.num_rows)

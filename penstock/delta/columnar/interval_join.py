@@ -10,7 +10,6 @@ new left rows meet all right rows, and waiting left rows meet new right rows: ea
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,13 +18,10 @@ import pyarrow.compute as pc
 from penstock.common.ids import MIN_WATERMARK
 from penstock.delta.base import INSERT, DeltaContext
 from penstock.delta.columnar.base import ColumnarOperator, GroupedTables
-from penstock.delta.local.base import HIDDEN_COUNT, KIND, POSITION, WATERMARK
-from penstock.delta.local.top_n import group_codes
+from penstock.delta.columns import HIDDEN, WATERMARK, Ints, filled, group_codes, millis, named
 
 _PAIRS = 1 << 20
 """Pairs that are made at once."""
-
-Ints = np.ndarray[Any, Any]
 
 
 class ColumnarIntervalJoin(ColumnarOperator):
@@ -83,7 +79,7 @@ class ColumnarIntervalJoin(ColumnarOperator):
 
     def _waiting(self, side: int, rows: pa.Table) -> pa.Table:
         """Rows that may still find a partner."""
-        given_up = _millis(rows.column(self._times[side])) + self._waits_ms[side] + 1
+        given_up = millis(rows.column(self._times[side])) + self._waits_ms[side] + 1
         return rows.filter(pa.array(given_up > self._now_ms))
 
     # --- pairs --------------------------------------------------------------------------------------------
@@ -102,7 +98,7 @@ class ColumnarIntervalJoin(ColumnarOperator):
             for a, b in zip(*self._keys, strict=True)
         ]
         codes = group_codes(columns, left.num_rows + right.num_rows)
-        times = [_millis(t.column(c)) for t, c in zip((left, right), self._times, strict=True)]
+        times = [millis(t.column(c)) for t, c in zip((left, right), self._times, strict=True)]
         return codes[: left.num_rows], codes[left.num_rows :], times[0], times[1]
 
     def _pairs(
@@ -140,14 +136,12 @@ class ColumnarIntervalJoin(ColumnarOperator):
             left_marks, right_marks = left_marks[in_time], right_marks[in_time]
         if not len(left_rows):
             return
-        columns = [c.take(pa.array(left_rows)) for c in left.columns[:-HIDDEN_COUNT]]
-        columns += [c.take(pa.array(right_rows)) for c in right.columns[:-HIDDEN_COUNT]]
+        columns = [c.take(pa.array(left_rows)) for c in left.columns[: -len(HIDDEN)]]
+        columns += [c.take(pa.array(right_rows)) for c in right.columns[: -len(HIDDEN)]]
         marks = np.maximum(left_marks, right_marks)
         marks = np.where(marks == MIN_WATERMARK, marks, marks - self.watermark_delay_ms)
-        kinds = np.full(len(marks), INSERT, np.int8)
-        names = [f"c{i}" for i in range(len(columns))]
-        hidden = [pa.array(kinds), pa.array(marks), pa.array(np.zeros(len(marks), np.int64))]
-        self.output_tables.append(pa.table([*columns, *hidden], names=[*names, KIND, WATERMARK, POSITION]))
+        hidden = [filled(INSERT, len(marks), np.int8), pa.array(marks), filled(0, len(marks))]
+        self.output_tables.append(named([*columns, *hidden]))
 
 
 def _portions(counts: Ints) -> Iterator[Ints]:
@@ -169,8 +163,3 @@ def _spread(rows: Ints, starts: Ints, counts: Ints, order: Ints) -> tuple[Ints, 
 def _together(*tables: pa.Table | None) -> pa.Table | None:
     found = [table for table in tables if table is not None]
     return pa.concat_tables(found) if found else None
-
-
-def _millis(column: pa.ChunkedArray) -> Ints:
-    micros: Ints = np.asarray(column.cast(pa.timestamp("us")).cast(pa.int64()))
-    return micros // 1000

@@ -24,55 +24,49 @@ import pyarrow.compute as pc
 
 from penstock.common.datatypes import (
     BigIntType,
-    BinaryType,
-    BooleanType,
     CharType,
     DataType,
-    DateType,
     DecimalType,
     DoubleType,
     FloatType,
     IntegralType,
-    LocalZonedTimestampType,
-    TimestampType,
-    VarBinaryType,
     VarCharType,
 )
 from penstock.common.ids import MIN_WATERMARK
 from penstock.delta.aggregates import AggSpec
 from penstock.delta.base import INSERT
-from penstock.delta.local.base import HIDDEN_COUNT, KIND, POSITION, WATERMARK, LocalStage
+from penstock.delta.columns import POSITION, WATERMARK, can_order, filled, millis, named
+from penstock.delta.local.base import LocalStage
 from penstock.delta.time.windows import WindowSpec
 
-_KEYS = (
-    IntegralType, BooleanType, CharType, VarCharType, BinaryType, VarBinaryType, DateType, DecimalType,
-    TimestampType, LocalZonedTimestampType,
-)  # fmt: skip
-_ORDERED = (IntegralType, DateType, DecimalType, TimestampType, LocalZonedTimestampType)
+_ARROW_CALLS = {
+    "COUNT": ("count",),
+    "SUM": ("sum",),
+    "$SUM0": ("sum",),
+    "AVG": ("sum", "count"),
+    "MIN": ("min",),
+    "MAX": ("max",),
+}
+"""Arrow's aggregations for the partial columns of a call, in the order of `AggSpec.args` of a partial call."""
+_SUMS = ("SUM", "$SUM0", "AVG")
+_Call = tuple[str | tuple[()], str]
+"""A column and what Arrow does with it."""
+_ALL_ROWS: _Call = ((), "count_all")
+_TEXT = (CharType, VarCharType)
 _EXACT_DIGITS = 28
 """A sum of 10^10 decimals of so many digits fits into 38."""
 _TIME = "__time"
-_MICROS = 1000
-
-
-def can_group(key_types: Sequence[DataType]) -> bool:
-    """Whether Arrow tells these keys apart as the operator does."""
-    return all(isinstance(t, _KEYS) for t in key_types)
 
 
 def can_be_partial(spec: AggSpec, types: Sequence[DataType], floats: bool) -> bool:
     """Whether a call has a partial form with the same result; `floats` allows inexact sums."""
-    if spec.distinct or spec.user_function is not None or len(spec.args) > 1:
+    if spec.distinct or spec.function not in _ARROW_CALLS or len(spec.args) > 1:
         return False
     if spec.function == "COUNT":
         return True
-    if len(spec.args) != 1:
-        return False
     kind = types[spec.args[0]]
     if spec.function in ("MIN", "MAX"):
-        return isinstance(kind, _ORDERED)
-    if spec.function not in ("SUM", "$SUM0", "AVG"):
-        return False
+        return can_order([kind]) and not isinstance(kind, _TEXT)
     if isinstance(kind, DecimalType):
         return kind.precision <= _EXACT_DIGITS
     return isinstance(kind, IntegralType) or (floats and isinstance(kind, (DoubleType, FloatType)))
@@ -91,12 +85,10 @@ class SliceTime:
     def cut(self, table: pa.Table) -> tuple[pa.Array, pa.Array]:
         """Per row the time that stands for its slice (in its column's type), and the watermark if it was late."""
         column = table.column(self.column).combine_chunks()
-        micros = np.asarray(column.cast(pa.timestamp("us")).cast(pa.int64()))
-        times, window = micros // _MICROS, self.window
-        last = times - (times - window.offset_ms) % window.step_ms + window.step_ms - 1
-        watermarks = np.asarray(table.column(WATERMARK).combine_chunks())
+        last = self.window.slice_end(millis(column)) - 1
+        watermarks = np.asarray(table.column(WATERMARK))
         late = np.where(last <= watermarks, watermarks, MIN_WATERMARK)
-        return pa.array(last * _MICROS).cast(pa.timestamp("us")).cast(column.type), pa.array(late)
+        return pa.array(last).cast(pa.timestamp("ms")).cast(column.type), pa.array(late)
 
 
 class PreAggregate(LocalStage):
@@ -131,10 +123,10 @@ class PreAggregate(LocalStage):
 
     def partial_specs(self) -> list[AggSpec]:
         """The calls over the output."""
-        at = len(self._keys) + (self._slices is not None)
+        at = self._group_width
         made = []
         for spec in self._specs:
-            width = len(_partial_types(spec, self._types))
+            width = len(_ARROW_CALLS[spec.function])
             made.append(replace(spec, args=tuple(range(at, at + width)), filter=None, partial=True))
             at += width
         return made
@@ -147,106 +139,56 @@ class PreAggregate(LocalStage):
     def time_column(self) -> int:
         return len(self._keys)
 
+    @property
+    def _group_width(self) -> int:
+        return len(self._keys) + (self._slices is not None)
+
     def __call__(self, table: pa.Table) -> pa.Table:
-        grouped, names = self._group_columns(table)
-        calls: list[tuple[Any, ...]] = [([], "count_all"), (POSITION, "min")]
+        inputs = {f"c{i}": table.column(key) for i, key in enumerate(self._keys)}
+        inputs[POSITION] = table.column(POSITION)
+        if self._slices is not None:
+            inputs[f"c{self.time_column}"], inputs[WATERMARK] = self._slices.cut(table)
+        calls: list[_Call] = []
         for number, spec in enumerate(self._specs):
-            calls += self._inputs(number, spec, table, grouped)
-        keys = [*names, *([_TIME, WATERMARK] if self._slices is not None else [])]
-        return self._arranged(pa.TableGroupBy(pa.table(grouped), keys, use_threads=False).aggregate(calls))
+            column = self._argument(spec, table)
+            if column is None:
+                calls.append(_ALL_ROWS)
+                continue
+            inputs[f"a{number}"] = column
+            calls += [(f"a{number}", call) for call in _ARROW_CALLS[spec.function]]
+        return self._grouped(pa.table(inputs), [*calls, _ALL_ROWS])
 
     def combine(self, table: pa.Table) -> pa.Table:
         """Partial results of the same key (and slice) added up."""
-        keys = [f"c{i}" for i in range(len(self._keys) + (self._slices is not None))]
-        if self._slices is not None:
-            keys.append(WATERMARK)
-        calls = [
-            (f"c{i}", call)
-            for i, call in enumerate(self._combining(), len(self._keys) + (self._slices is not None))
-        ]
-        found = pa.TableGroupBy(table, keys, use_threads=False).aggregate([*calls, (POSITION, "min")])
-        columns = [found.column(name) for name in keys if name != WATERMARK]
-        columns += [found.column(f"{name}_{call}") for name, call in calls]
-        return self._with_hidden(columns, found)
+        partial = [call for spec in self._specs for call in _ARROW_CALLS[spec.function]]
+        adding = ["sum" if call == "count" else call for call in [*partial, "count"]]
+        return self._grouped(table, [(f"c{i}", call) for i, call in enumerate(adding, self._group_width)])
 
-    def _combining(self) -> list[str]:
-        """What adds up each partial column, the number of rows last."""
-        made = []
-        for spec in self._specs:
-            made += (
-                [spec.function.lower()]
-                if spec.function in ("MIN", "MAX")
-                else ["sum"] * len(_ARROW_CALLS[spec.function])
-            )
-        return [*made, "sum"]
-
-    def _group_columns(self, table: pa.Table) -> tuple[dict[str, Any], list[str]]:
-        names = [f"k{i}" for i in range(len(self._keys))]
-        columns = {name: table.column(k) for name, k in zip(names, self._keys, strict=True)}
-        columns[POSITION] = table.column(POSITION)
-        if self._slices is not None:
-            columns[_TIME], columns[WATERMARK] = self._slices.cut(table)
-        return columns, names
-
-    def _inputs(
-        self, number: int, spec: AggSpec, table: pa.Table, into: dict[str, Any]
-    ) -> list[tuple[Any, ...]]:
-        """The Arrow aggregations of a call; puts their input columns into `into`."""
-        condition = None if spec.filter is None else table.column(spec.filter)
-        name = f"a{number}"
+    def _argument(self, spec: AggSpec, table: pa.Table) -> Any:
+        """The column a call aggregates; None if it only counts rows."""
+        condition = None if spec.filter is None else pc.fill_null(table.column(spec.filter), False)
         if not spec.args:
-            if condition is None:
-                return []
-            into[name] = pc.if_else(pc.fill_null(condition, False), 1, None)
-            return [(name, "count")]
+            return None if condition is None else pc.if_else(condition, 1, None)
         column = table.column(spec.args[0])
         if condition is not None:
-            column = pc.if_else(pc.fill_null(condition, False), column, pa.scalar(None, column.type))
-        if spec.function in ("SUM", "$SUM0", "AVG"):
-            column = column.cast(_sum_arrow(self._types[spec.args[0]]))
-        into[name] = column
-        return [(name, function) for function in _ARROW_CALLS[spec.function]]
+            column = pc.if_else(condition, column, pa.scalar(None, column.type))
+        return column.cast(_sum_arrow(self._types[spec.args[0]])) if spec.function in _SUMS else column
 
-    def _arranged(self, found: pa.Table) -> pa.Table:
-        """The columns in order, then the hidden ones."""
-        columns: list[Any] = [found.column(f"k{i}") for i in range(len(self._keys))]
-        if self._slices is not None:
-            columns.append(found.column(_TIME))
-        for number, spec in enumerate(self._specs):
-            columns += self._partials(number, spec, found)
-        columns.append(found.column("count_all"))
-        return self._with_hidden(columns, found)
-
-    def _with_hidden(self, columns: list[Any], found: pa.Table) -> pa.Table:
+    def _grouped(self, table: pa.Table, calls: list[_Call]) -> pa.Table:
+        """A row per group: its columns, the calls, the hidden columns."""
+        group = [f"c{i}" for i in range(self._group_width)]
+        by = group if self._slices is None else [*group, WATERMARK]
+        wanted = list(dict.fromkeys([*calls, (POSITION, "min")]))
+        found = pa.TableGroupBy(table, by, use_threads=False).aggregate(wanted)
+        columns = [found.column(name) for name in group]
+        columns += [found.column(f"{name}_{call}" if name else call) for name, call in calls]
         rows = found.num_rows
-        watermarks = found.column(WATERMARK) if self._slices is not None else _filled(MIN_WATERMARK, rows)
-        columns += [pa.array(np.full(rows, INSERT, np.int8)), watermarks, found.column(f"{POSITION}_min")]
-        names = [f"c{i}" for i in range(len(columns) - HIDDEN_COUNT)]
-        return pa.table(columns, names=[*names, KIND, WATERMARK, POSITION])
-
-    @staticmethod
-    def _partials(number: int, spec: AggSpec, found: pa.Table) -> list[Any]:
-        if spec.function == "COUNT" and not spec.args and spec.filter is None:
-            return [found.column("count_all")]
-        return [found.column(f"a{number}_{function}") for function in _ARROW_CALLS[spec.function]]
-
-
-_ARROW_CALLS = {
-    "COUNT": ("count",),
-    "SUM": ("sum",),
-    "$SUM0": ("sum",),
-    "AVG": ("sum", "count"),
-    "MIN": ("min",),
-    "MAX": ("max",),
-}
-
-
-def _filled(value: int, rows: int) -> pa.Array:
-    return pa.array(np.full(rows, value, np.int64))
+        marks = filled(MIN_WATERMARK, rows) if self._slices is None else found.column(WATERMARK)
+        return named([*columns, filled(INSERT, rows, np.int8), marks, found.column(f"{POSITION}_min")])
 
 
 def _partial_types(spec: AggSpec, types: Sequence[DataType]) -> list[DataType]:
-    """The types of a call's partial columns, in the order of `AggSpec.args` of a partial call."""
+    """The types of a call's partial columns."""
     if spec.function == "COUNT":
         return [BigIntType()]
     kind = types[spec.args[0]]

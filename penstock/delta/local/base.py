@@ -8,9 +8,6 @@ import pyarrow as pa
 
 from penstock.common.datatypes import DataType
 
-KIND, WATERMARK, POSITION = "__kind", "__wm", "__pos"
-HIDDEN_COUNT = 3
-
 
 class LocalStage(ABC):
     """Built by the planner, pickled, called in a task with the rows of an epoch (or a large piece of it)."""
@@ -21,7 +18,7 @@ class LocalStage(ABC):
 
     @abstractmethod
     def __call__(self, table: pa.Table) -> pa.Table:
-        """Input columns c0.., then kind, watermark, position, at least one row; the same form comes out."""
+        """A table of changes (`delta/columns.py`) with at least one row; another one comes out."""
 
     def combine(self, table: pa.Table) -> pa.Table:
         """The same once more behind the exchange, where what several tasks sent has come together."""

@@ -9,33 +9,13 @@ the one n places before it. They go on in order of arrival, because that decides
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from penstock.common.datatypes import (
-    CharType,
-    DataType,
-    DateType,
-    DecimalType,
-    IntegralType,
-    LocalZonedTimestampType,
-    TimestampType,
-    VarCharType,
-)
-from penstock.delta.local.aggregate import can_group
+from penstock.common.datatypes import DataType
+from penstock.delta.columns import group_codes, order_codes
 from penstock.delta.local.base import LocalStage
-
-_ORDERED = (
-    IntegralType, DateType, DecimalType, TimestampType, LocalZonedTimestampType, CharType, VarCharType,
-)  # fmt: skip
-
-
-def can_rank(partition: Sequence[DataType], order: Sequence[DataType]) -> bool:
-    """Whether Arrow orders these columns as the operator does; it sees floats and NaN in another way."""
-    return can_group(partition) and all(isinstance(t, _ORDERED) for t in order)
 
 
 class LocalTopN(LocalStage):
@@ -73,26 +53,3 @@ class LocalTopN(LocalStage):
         first = np.ones(len(found), bool)
         first[self._end :] = found[self._end :] != found[: -self._end]
         return table.take(pa.array(np.sort(sorted_rows[first])))
-
-
-def group_codes(columns: Sequence[pa.ChunkedArray], rows: int) -> np.ndarray[Any, Any]:
-    """A number per row, equal for equal values of all columns; NULL equals NULL."""
-    codes = np.zeros(rows, np.int64)
-    for column in columns:
-        encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
-        count = len(encoded.dictionary)
-        if len(columns) == 1:
-            return np.asarray(encoded.indices).astype(np.int64)
-        _, codes = np.unique(codes * count + np.asarray(encoded.indices), return_inverse=True)
-    return codes
-
-
-def order_codes(column: pa.ChunkedArray, ascending: bool) -> np.ndarray[Any, Any]:
-    """A number per row that sorts as the column does."""
-    if pa.types.is_integer(column.type) and not column.null_count:
-        codes = np.asarray(column.combine_chunks()).astype(np.int64)
-    else:
-        codes = np.asarray(pc.rank(column, sort_keys="ascending", tiebreaker="dense")).astype(np.int64)
-        if column.null_count:
-            codes = np.where(np.asarray(pc.is_null(column)), -1, codes)
-    return codes if ascending else ~codes

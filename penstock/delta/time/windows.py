@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from penstock.common.errors import ValidationError
 from penstock.delta.base import Row
@@ -30,7 +31,8 @@ class WindowSpec:
     offset_ms: int = 0
     cumulates: bool = False
 
-    def slice_end(self, time_ms: int) -> int:
+    def slice_end(self, time_ms: Any) -> Any:
+        """The end of the slice of a time, or of each of an array of times."""
         return time_ms - (time_ms - self.offset_ms) % self.step_ms + self.step_ms
 
     def window_start(self, window_end: int) -> int:

@@ -13,9 +13,8 @@ from collections.abc import Iterable, Iterator
 
 from penstock.common.errors import ValidationError
 from penstock.sql.algebra import DataFrameScan, Plan, walk_plan
-from penstock.sql.functions import FUNCTIONS
-from penstock.sql.plan_rexes import rexes
-from penstock.sql.rex import Call, Rex, UdfCall, walk
+from penstock.sql.plan_rexes import rexes, unstable_call
+from penstock.sql.rex import Rex, UdfCall, walk
 from penstock.sql.streaming.physical import DeltaNode, LookupNode, PhysicalNode, Stream
 
 STRATEGY = "table.optimizer.non-deterministic-update.strategy"
@@ -66,10 +65,6 @@ def _unstable(plan: Plan) -> Iterator[str]:
 
 
 def _unstable_name(rex: Rex) -> str | None:
-    if isinstance(rex, Call) and rex.name in FUNCTIONS and not FUNCTIONS[rex.name].deterministic:
+    if isinstance(rex, UdfCall) and rex.name in ("PROCTIME", "CURRENT_WATERMARK"):
         return rex.name
-    if isinstance(rex, UdfCall) and (
-        rex.name in ("PROCTIME", "CURRENT_WATERMARK") or not getattr(rex.function, "deterministic", True)
-    ):
-        return rex.name
-    return None
+    return unstable_call(rex)

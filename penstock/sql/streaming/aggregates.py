@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from penstock.common.datatypes import DataTypes
 from penstock.common.errors import NotSupportedError
 from penstock.delta.aggregates import AggSpec
+from penstock.delta.columns import can_group
 from penstock.delta.group_aggregate import GroupAggregate
-from penstock.delta.local.aggregate import PreAggregate, SliceTime, can_be_partial, can_group
+from penstock.delta.local.aggregate import PreAggregate, SliceTime, can_be_partial
 from penstock.sql.algebra import Aggregate, Field, Plan, Unnest, WindowTvf
 from penstock.sql.rex import AggCall, Call, Const, InputRef, Rex
 from penstock.sql.streaming.physical import Stream

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -19,10 +19,11 @@ from penstock.common.key_groups import key_group_range
 from penstock.common.pickling import unship
 from penstock.delta.base import Batch, DeltaContext, DeltaOperator
 from penstock.delta.columnar.base import ColumnarOperator
+from penstock.delta.columns import names, numbered
 from penstock.delta.local.base import LocalStage
 from penstock.sql.connectors.spark_types import RowsToArrow
 from penstock.sql.streaming.exchange_task import Marks
-from penstock.sql.streaming.physical import HIDDEN, SUBTASK_BITS
+from penstock.sql.streaming.physical import SUBTASK_BITS
 from penstock.sql.streaming.row_reader import RowReader
 from penstock.sql.streaming.task_report import Batches, TaskReport
 from penstock.state.backend import KeyedStateRestore, next_handle
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 
 _BATCH_ROWS = 1 << 16
+_SHAPE_COLUMNS = 5
+"""Columns of the exchange's shape before those of the inputs (`exchange_task.py`)."""
 
 
 @dataclass(frozen=True)
@@ -66,22 +69,16 @@ class DeltaTask:
     def __call__(self, batches: Batches) -> Batches:
         started = time.thread_time()
         operator: DeltaOperator = unship(self.operator)
-        columnar = isinstance(operator, ColumnarOperator)
         marks = Marks(self.marks)
         if self.marks:
             batches = marks.taken_out(batches)
-        if columnar:
-            subtask, inputs, count = self._tables(batches)
-        elif any(self.local):
-            subtask, inputs, count = self._combined(batches)
-        else:
-            subtask, inputs, count = self._read(batches)
+        subtask, tables = self._tables(batches)
         state = self._open(subtask)
         restore = self.restores[subtask]
         try:
             snapshot = state.begin_epoch(restore, self.processing_time_ms)
             watermark = max(self.watermark, marks.watermark())
-            context = self._run(operator, state, subtask, inputs, watermark)
+            context = self._run(operator, state, subtask, tables, watermark)
             wakeup = state.processing_timers.next_time()
             delta = state.end_epoch(self.epoch)
             handle = next_handle(restore, snapshot, self.epoch, delta)
@@ -93,7 +90,7 @@ class DeltaTask:
                     self.uid,
                     subtask,
                     keyed=handle,
-                    records_in=count,
+                    records_in=sum(table.num_rows for table in tables if table is not None),
                     records_out=_count(operator),
                     metrics=context.metrics,
                     next_wakeup_ms=wakeup,
@@ -107,78 +104,47 @@ class DeltaTask:
         else:
             yield from self._batches(operator.output, subtask)
 
-    def _read(self, batches: Batches) -> tuple[int, list[Batch], int]:
-        """All rows of the epoch, by input, in arrival order."""
-        subtask, count = 0, 0
-        found: list[list[tuple[int, int, int, tuple[Any, ...]]]] = [[] for _ in self.input_types]
-        readers = [RowReader(t) for t in self.input_types]
+    def _tables(self, batches: Batches) -> tuple[int, list[pa.Table | None]]:
+        """The subtask, and all rows of the epoch by input; None for an input without rows."""
+        subtask = 0
+        found: list[list[pa.RecordBatch]] = [[] for _ in self.input_types]
         mixed = len(self.input_types) > 1 or self.parallelism > 1
         for batch in batches:
             if batch.num_rows == 0:
                 continue
             subtask = batch.column(0)[0].as_py()
-            tags = batch.column(1)
-            start = 5
+            start = _SHAPE_COLUMNS
             for index, input_type in enumerate(self.input_types):
                 width = len(input_type.fields)
-                mine = batch.filter(pc.equal(tags, index)) if mixed else batch
-                columns = mine.select(range(start, start + width))
-                rows = readers[index].rows(columns) if width else iter([()] * mine.num_rows)
-                hidden = [mine.column(i).to_pylist() for i in (4, 2, 3)]
-                found[index].extend(zip(*hidden, rows, strict=True))
-                count += mine.num_rows
-                start += width
-        return subtask, [self._in_order(rows) for rows in found], count
-
-    def _tables(self, batches: Batches) -> tuple[int, list[Any], int]:
-        """All rows of the epoch as columns, by input; None for an input without rows."""
-        subtask, count = 0, 0
-        found: list[list[pa.RecordBatch]] = [[] for _ in self.input_types]
-        for batch in batches:
-            if batch.num_rows == 0:
-                continue
-            subtask = batch.column(0)[0].as_py()
-            start = 5
-            for index, input_type in enumerate(self.input_types):
-                width = len(input_type.fields)
-                mine = batch.filter(pc.equal(batch.column(1), index))
+                mine = batch.filter(pc.equal(batch.column(1), index)) if mixed else batch
                 if mine.num_rows:
                     columns = mine.select([*range(start, start + width), 2, 3, 4])
-                    names = [f"c{i}" for i in range(width)]
-                    found[index].append(columns.rename_columns([*names, *(f.name for f in HIDDEN)]))
-                    count += mine.num_rows
+                    found[index].append(columns.rename_columns(names(width)))
                 start += width
-        return subtask, [pa.Table.from_batches(part) if part else None for part in found], count
+        return subtask, [pa.Table.from_batches(part) if part else None for part in found]
 
-    def _combined(self, batches: Batches) -> tuple[int, list[Any], int]:
-        """Rows, after the local stages have put together what came from several tasks."""
-        subtask, tables, count = self._tables(batches)
-        found = []
-        for table, local, input_type in zip(tables, self.local, self.input_types, strict=True):
-            if table is None:
-                found.append(Batch())
-                continue
-            combined = table if local is None else local.combine(table)
-            columns, width = combined.combine_chunks().to_batches()[0], len(input_type.fields)
-            rows = RowReader(input_type).rows(columns.select(range(width)))
-            hidden = [columns.column(width + i).to_pylist() for i in (2, 0, 1)]
-            found.append(self._in_order(list(zip(*hidden, rows, strict=True))))
-        return subtask, found, count
+    def _rows(self, index: int, table: pa.Table) -> Batch:
+        """An input's rows in arrival order, after its local stage has put together what several tasks sent."""
+        found: list[tuple[int, int, int, tuple[Any, ...]]] = []
+        if self.local and (local := self.local[index]) is not None:
+            table = local.combine(table)
+        reader, width = RowReader(self.input_types[index]), len(self.input_types[index].fields)
+        for batch in table.to_batches():
+            rows = reader.rows(batch.select(range(width))) if width else iter([()] * batch.num_rows)
+            hidden = [batch.column(width + i).to_pylist() for i in (2, 0, 1)]
+            found.extend(zip(*hidden, rows, strict=True))
+        if self.parallelism > 1:
+            found.sort(key=itemgetter(0))
+        return Batch([r[3] for r in found], [r[1] for r in found], [r[2] for r in found])
 
     def _numbered(self, tables: list[pa.Table], subtask: int) -> Batches:
         """Output tables with their order of arrival."""
         position = subtask << SUBTASK_BITS
         for table in tables:
             for batch in table.to_batches(_BATCH_ROWS):
-                positions = pa.array(np.arange(position, position + batch.num_rows, dtype=np.int64))
-                columns = [*batch.columns[:-1], positions]
+                columns = [*batch.columns[:-1], numbered(position, batch.num_rows)]
                 yield pa.RecordBatch.from_arrays(columns, names=self.output_type.names)
                 position += batch.num_rows
-
-    def _in_order(self, rows: list[tuple[int, int, int, tuple[Any, ...]]]) -> Batch:
-        if self.parallelism > 1:
-            rows.sort(key=lambda row: row[0])
-        return Batch([r[3] for r in rows], [r[1] for r in rows], [r[2] for r in rows])
 
     def _open(self, subtask: int) -> StoredKeyedBackend:
         groups = key_group_range(subtask, self.max_parallelism, self.parallelism)
@@ -201,7 +167,7 @@ class DeltaTask:
         operator: DeltaOperator,
         state: StoredKeyedBackend,
         subtask: int,
-        inputs: list[Any],
+        tables: list[pa.Table | None],
         watermark: int,
     ) -> DeltaContext:
         context = DeltaContext(
@@ -214,12 +180,13 @@ class DeltaTask:
         )
         operator.open(context)
         operator.begin_epoch()
-        for index, batch in enumerate(inputs):
+        for index, table in enumerate(tables):
+            if table is None:
+                continue
             if isinstance(operator, ColumnarOperator):
-                if batch is not None:
-                    operator.process_table(index, batch)
-            elif batch.rows:
-                operator.process(index, batch)
+                operator.process_table(index, table)
+            else:
+                operator.process(index, self._rows(index, table))
         if watermark > self.former_watermark:
             operator.advance(watermark)
             context.watermark = watermark

@@ -19,9 +19,9 @@ from penstock.common.codecs import compile_codec
 from penstock.common.datatypes import RowType
 from penstock.common.ids import MIN_WATERMARK
 from penstock.common.key_groups import subtask_for_key
+from penstock.delta.columns import HIDDEN, filled, names
 from penstock.delta.local.base import LocalStage
 from penstock.sql.connectors.spark_types import arrow_type
-from penstock.sql.streaming.physical import HIDDEN
 from penstock.sql.streaming.row_reader import RowReader
 from penstock.sql.streaming.scan_task import ScanTask
 from penstock.sql.streaming.task_report import Batches
@@ -60,18 +60,13 @@ def _pieces(batches: Batches) -> Iterator[pa.Table]:
     rows = 0
     for batch in batches:
         if batch.num_rows:
-            pending.append(_named(batch))
+            pending.append(batch.rename_columns(names(batch.num_columns - len(HIDDEN))))
             rows += batch.num_rows
         if rows >= LOCAL_ROWS:
             yield pa.Table.from_batches(pending)
             pending, rows = [], 0
     if pending:
         yield pa.Table.from_batches(pending)
-
-
-def _named(batch: pa.RecordBatch) -> pa.RecordBatch:
-    names = [f"c{i}" for i in range(batch.num_columns - len(HIDDEN))]
-    return batch.rename_columns([*names, *(f.name for f in HIDDEN)])
 
 
 @dataclass(frozen=True)
@@ -92,7 +87,7 @@ class ShapeTask:
             rows = batch.num_rows
             if not rows:
                 continue
-            columns = [owner.subtasks(batch), pa.array(np.full(rows, self.index, np.int32))]
+            columns = [owner.subtasks(batch), filled(self.index, rows, np.int32)]
             columns += [batch.column(width + i) for i in range(len(HIDDEN))]
             for at, fields in enumerate(types):
                 for i, data_type in enumerate(fields):
@@ -126,10 +121,10 @@ class MarkTask:
             rows = self.parallelism
             columns = [
                 pa.array(np.arange(rows, dtype=np.int32)),
-                pa.array(np.full(rows, MARK, np.int32)),
-                pa.array(np.full(rows, state is not None, np.int8)),
-                pa.array(np.full(rows, state[1] if state else MIN_WATERMARK, np.int64)),
-                pa.array(np.full(rows, self.source, np.int64)),
+                filled(MARK, rows, np.int32),
+                filled(state is not None, rows, np.int8),
+                filled(state[1] if state else MIN_WATERMARK, rows),
+                filled(self.source, rows),
             ]
             columns += [pa.nulls(rows, data_type) for data_type in types]
             yield pa.RecordBatch.from_arrays(columns, names=shape_names(self.input_types))
@@ -169,8 +164,8 @@ class Marks:
 
 
 def shape_names(input_types: tuple[RowType, ...]) -> list[str]:
-    names = ["__subtask", "__input", *(f.name for f in HIDDEN)]
-    return names + [f"i{at}_{i}" for at, t in enumerate(input_types) for i in range(len(t.fields))]
+    columns = [f"i{at}_{i}" for at, t in enumerate(input_types) for i in range(len(t.fields))]
+    return ["__subtask", "__input", *HIDDEN, *columns]
 
 
 def _cast(column: pa.Array, data_type: pa.DataType) -> pa.Array:
@@ -190,7 +185,7 @@ class _Owner:
     def subtasks(self, batch: pa.RecordBatch) -> pa.Array:
         task = self._task
         if task.parallelism == 1:
-            return pa.array(np.zeros(batch.num_rows, np.int32))
+            return filled(0, batch.num_rows, np.int32)
         keys = batch.select(list(task.key_columns))
         if keys.num_columns == 1 and not pa.types.is_nested(keys.column(0).type):
             codes = keys.column(0).dictionary_encode(null_encoding="encode")

@@ -38,8 +38,7 @@ def _mode(stream: Stream) -> str:
 def _segment(plan: Plan, stream: Stream, indent: int) -> list[str]:
     """The linear nodes down to the views they read, then what makes these."""
     if isinstance(plan, DataFrameScan):
-        made_by = next(n for n in stream.nodes if n.view in plan.relation)
-        return _node(made_by, indent)
+        return _node(plan.source, indent)
     lines = [f"{' ' * indent}+- {plan.describe()} [Catalyst, changelogMode=[{_mode(stream)}]]"]
     for below in plan.inputs:
         lines += _segment(below, stream, indent + 3)

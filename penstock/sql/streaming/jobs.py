@@ -20,7 +20,7 @@ from penstock.graph.transformations import (
 from penstock.runtime.plan import JobDefinition
 from penstock.runtime.running_job import RunningJob
 from penstock.runtime.submit import submit_job
-from penstock.sql.streaming.epoch_runner import EpochSink, Output, Query, SqlEpochRunner
+from penstock.sql.streaming.epoch_runner import SqlEpochRunner
 from penstock.sql.streaming.epoch_time import EpochTimeText
 from penstock.sql.streaming.physical import (
     DeltaNode,
@@ -32,6 +32,7 @@ from penstock.sql.streaming.physical import (
     WatermarkText,
 )
 from penstock.sql.streaming.planner import Planner
+from penstock.sql.streaming.query import EpochSink, Output, Query
 from penstock.sql.streaming.scan_source import TableSource
 
 if TYPE_CHECKING:

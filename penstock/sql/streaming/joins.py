@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from penstock.common.datatypes import LocalZonedTimestampType
 from penstock.common.errors import ValidationError
 from penstock.delta.base import DeltaOperator
+from penstock.delta.columns import can_group
 from penstock.delta.join import Join as JoinOperator
 from penstock.delta.join import JoinType
-from penstock.delta.local.aggregate import can_group
 from penstock.sql.algebra import Field, Filter, Join
 from penstock.sql.binder.coercion import cast_rex
 from penstock.sql.functions.common_types import common_type

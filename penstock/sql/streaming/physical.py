@@ -21,13 +21,13 @@ from typing import Any
 from penstock.common.datatypes import DataType, DataTypes, LocalZonedTimestampType, RowField, RowType
 from penstock.common.ids import MIN_WATERMARK
 from penstock.delta.base import DeltaOperator
+from penstock.delta.columns import KIND, POSITION, WATERMARK
 from penstock.delta.local.base import LocalStage
 from penstock.sql.algebra import DataFrameScan, Field, Fields, Plan, Project, Scan, Values
 from penstock.sql.connectors import SqlConnector
 from penstock.sql.functions.text import quoted_name, spark_type
 from penstock.sql.rex import Const, InputRef, Rex
 
-KIND, WATERMARK, POSITION = "__kind", "__wm", "__pos"
 HIDDEN: Fields = (
     Field(KIND, DataTypes.TINYINT(False)),
     Field(WATERMARK, DataTypes.BIGINT(False)),

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 from penstock.common.datatypes import DataTypes
 from penstock.common.errors import ValidationError
 from penstock.delta.base import Batch, DeltaOperator
+from penstock.delta.columns import can_group, can_order
 from penstock.delta.deduplicate import Deduplicate, DeduplicateFirstByTime
-from penstock.delta.local.top_n import LocalTopN, can_rank
+from penstock.delta.local.top_n import LocalTopN
 from penstock.delta.rank import Rank
 from penstock.sql.algebra import Field, Filter, Over, Plan, Project
 from penstock.sql.rex import Call, Const, InputRef, OverCall, Rex, conjuncts, transform, walk
@@ -184,7 +185,7 @@ def _local_top_n(operator: DeltaOperator, wide: Stream, retracts: bool) -> Local
         return None
     types = [f.type for f in wide.fields]
     partition = operator.key_columns(0)
-    if not can_rank([types[i] for i in partition], [types[i] for i, _ in operator.order]):
+    if not (can_group([types[i] for i in partition]) and can_order([types[i] for i, _ in operator.order])):
         return None
     assert operator.end is not None
     return LocalTopN(partition, operator.order, operator.end, types)

@@ -1,22 +1,23 @@
 """Tables of connectors as sources of the epoch loop: what there is to read, and how far an epoch reads.
 
 A subtask reads its files one after the other, as Flink's source does, so a split is a list of files and its
-position says which file comes next and how many of its rows were read. Where it is certain, from the size of the
-files, that an epoch reads everything to the end, that epoch is the last one and ends event time too.
+position says which file comes next, how many of its rows were read, and where the block with the last of them begins.
+Where it is certain, from the size of the files, that an epoch reads everything to the end, that epoch is the last one
+and ends event time too.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from penstock.common.config_values import parse_duration
+from penstock.common.datatypes import RowType
 from penstock.common.errors import InvariantError, NotSupportedError
 from penstock.connectors.source import (
     Boundedness,
@@ -30,8 +31,10 @@ from penstock.connectors.source import (
 )
 from penstock.sql.connectors.datagen import DataGenConnector
 from penstock.sql.connectors.filesystem import columnar
-from penstock.sql.connectors.filesystem.arrow_reader import can_read, count_rows, read_batches
+from penstock.sql.connectors.filesystem.blocks import START, BlockReader, Place
 from penstock.sql.connectors.filesystem.connector import FileSystemConnector
+from penstock.sql.connectors.filesystem.parquet import can_read, count_rows
+from penstock.sql.connectors.filesystem.reader import FileScan
 from penstock.sql.connectors.spark_types import RowsToArrow
 from penstock.sql.streaming.physical import PhysicalNode, ScanNode, ValuesNode
 
@@ -47,7 +50,7 @@ class PartSplit(SourceSplit):
 
     def rows_left(self, position: Any) -> int | None:
         """At most so many rows come after a position."""
-        part, row = position or (0, 0)
+        part, row = position[:2] if position else (0, 0)
         return None if self.at_most is None else sum(self.at_most[part:]) - row
 
 
@@ -196,37 +199,30 @@ class _Generated(SplitEnumerator):
         return True
 
 
+Read = Callable[[Any, Place, int, int | None], Iterator[tuple[Place, pa.RecordBatch]]]
+"""From a part, the place of a block, the rows to skip from there and the rows wanted: batches and their places."""
+
+
 @dataclass(frozen=True)
 class PartReader:
-    """How a part becomes batches of `width` columns and the kind, inside a task."""
+    """How a part becomes batches of `row_type`, whose last column is the kind; pickled into the tasks."""
 
-    scan: Any = None
-    width: int = 0
-    arrow: bool = False
+    scan: FileScan | None
+    row_type: RowType
 
-    def batches(
-        self, part: Any, skip: int, limit: int | None, to_arrow: RowsToArrow
-    ) -> Iterator[pa.RecordBatch]:
-        """The part's rows from `skip` on, at least `limit` of them if there are as many."""
-        if not self.arrow:
-            yield from to_arrow.batches(islice(self._rows(part, skip), limit))
-            return
-        for batch in read_batches(self.scan, part, skip):
-            kinds = pa.array(np.zeros(batch.num_rows, np.int8))
-            columns = [*batch.columns, kinds]
-            types = to_arrow.schema.types
-            cast = [c if c.type == t else c.cast(t) for c, t in zip(columns, types, strict=True)]
-            yield pa.RecordBatch.from_arrays(cast, schema=to_arrow.schema)
-
-    def _rows(self, part: Any, skip: int) -> Rows:
+    def opened(self) -> Read:
         if self.scan is None:
-            generator, total = part
-            end = total if total is not None else skip + _Generated._CHUNK * 1000
-            return ((*row, 0) for row in _numbered(generator, skip, end))
-        found = islice(self.scan.rows(part), skip, None)
-        if self.scan.with_kind:
-            return (row[:-1] for row in found)
-        return ((*row, 0) for row in found)
+            return self._generated
+        reader = BlockReader(self.scan, self.row_type, kinds=True)
+        return lambda part, place, skip, limit: reader.read(part, place, skip)
+
+    def _generated(
+        self, part: Any, place: Place, skip: int, limit: int | None
+    ) -> Iterator[tuple[Place, pa.RecordBatch]]:
+        generator, total = part
+        end = total if total is not None else skip + _Generated._CHUNK * 1000
+        rows = ((*row, 0) for row in islice(_numbered(generator, skip, end), limit))
+        return ((START, batch) for batch in RowsToArrow(self.row_type).batches(rows))
 
 
 def _numbered(generator: Any, start: int, end: int) -> Rows:
@@ -272,7 +268,7 @@ def reads_arrow(node: ScanNode) -> bool:
 def part_reader(node: ScanNode) -> PartReader:
     """The reader of a scan, picklable."""
     assert node.scan is not None
+    row_type = RowType(node.row_type.fields[: len(node.fields) + 1], nullable=False)
     if isinstance(node.connector, FileSystemConnector):
-        scan = node.connector.scan(node.scan.table, list(node.columns))
-        return PartReader(scan, len(node.fields), reads_arrow(node))
-    return PartReader(None, len(node.fields))
+        return PartReader(node.connector.scan(node.scan.table, list(node.columns)), row_type)
+    return PartReader(None, row_type)

@@ -7,19 +7,18 @@ watermark yet, and their place in the order of arrival.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
-from penstock.common.datatypes import RowType
 from penstock.common.ids import MIN_WATERMARK
+from penstock.delta.columns import filled, names, numbered
 from penstock.runtime.plan import SplitProgress, SplitRead
-from penstock.sql.connectors.spark_types import RowsToArrow
-from penstock.sql.streaming.physical import HIDDEN, SUBTASK_BITS
-from penstock.sql.streaming.scan_source import PartReader, PartSplit
+from penstock.sql.connectors.filesystem.blocks import START, Place
+from penstock.sql.streaming.physical import SUBTASK_BITS
+from penstock.sql.streaming.scan_source import PartReader, PartSplit, Read
 from penstock.sql.streaming.task_report import Batches, TaskReport
 
 
@@ -29,24 +28,23 @@ class ScanTask:
 
     uid: str
     reader: PartReader
-    row_type: RowType
     reads: Mapping[int, Sequence[SplitRead]]
     report: Any
     subtasks: list[int] = field(default_factory=list)
     """Which subtasks this task stood for, once it has run."""
 
     def __call__(self, batches: Batches) -> Batches:
-        to_arrow = RowsToArrow(RowType(self.row_type.fields[: -len(HIDDEN) + 1], nullable=False))
+        read = self.reader.opened()
         for batch in batches:
             for subtask in batch.column(0).to_pylist():
                 self.subtasks.append(subtask)
-                yield from self._subtask(subtask, to_arrow)
+                yield from self._subtask(subtask, read)
 
-    def _subtask(self, subtask: int, to_arrow: RowsToArrow) -> Batches:
+    def _subtask(self, subtask: int, read: Read) -> Batches:
         started, done, position = time.thread_time(), [], subtask << SUBTASK_BITS
-        for read in self.reads.get(subtask, ()):
-            progress = _Progress(read)
-            for batch in self._split(progress, to_arrow):
+        for wanted in self.reads.get(subtask, ()):
+            progress = _Progress(wanted)
+            for batch in _split(progress, read):
                 yield _with_hidden(batch, position)
                 position += batch.num_rows
             done.append(progress.report())
@@ -55,18 +53,20 @@ class ScanTask:
         report = TaskReport(self.uid, subtask, splits=tuple(done), records_out=number, busy_ms=busy_ms)
         self.report.add([report])
 
-    def _split(self, progress: _Progress, to_arrow: RowsToArrow) -> Iterator[pa.RecordBatch]:
-        """Columns of the table and the kind; `progress` follows what is handed out."""
-        while (part := progress.part()) is not None:
-            for batch in self.reader.batches(part, progress.row, progress.left, to_arrow):
-                taken = batch if progress.left is None else batch.slice(0, progress.left)
-                progress.took(taken.num_rows)
-                if taken.num_rows:
-                    yield taken
-                if progress.left == 0:
-                    break
-            else:
-                progress.next_part()
+
+def _split(progress: _Progress, read: Read) -> Batches:
+    """Columns of the table and the kind; `progress` follows what is handed out."""
+    while (part := progress.part()) is not None:
+        skip = progress.row - progress.place.row
+        for place, batch in read(part, progress.place, skip, progress.left):
+            taken = batch if progress.left is None else batch.slice(0, progress.left)
+            progress.took(taken.num_rows, place)
+            if taken.num_rows:
+                yield taken
+            if progress.left == 0:
+                break
+        else:
+            progress.next_part()
 
 
 class _Progress:
@@ -78,7 +78,8 @@ class _Progress:
         self._ends = read.limit.split_ends is not False
         self._index: int
         self.row: int
-        self._index, self.row = read.position or (0, 0)
+        self._index, self.row, *place = read.position or (0, 0)
+        self.place = Place(*place[0]) if place else START
         self.left = read.limit.max_records
         self._count = 0
 
@@ -88,23 +89,24 @@ class _Progress:
             return None
         return self._split.parts[self._index]
 
-    def took(self, rows: int) -> None:
+    def took(self, rows: int, place: Place) -> None:
         self.row += rows
+        self.place = place
         self._count += rows
         if self.left is not None:
             self.left -= rows
 
     def next_part(self) -> None:
-        self._index, self.row = self._index + 1, 0
+        self._index, self.row, self.place = self._index + 1, 0, START
 
     def report(self) -> SplitProgress:
         finished = self._index >= len(self._split.parts) and self._ends
-        return SplitProgress(self._split.split_id, (self._index, self.row), finished, self._count)
+        return SplitProgress(
+            self._split.split_id, (self._index, self.row, tuple(self.place)), finished, self._count
+        )
 
 
 def _with_hidden(batch: pa.RecordBatch, position: int) -> pa.RecordBatch:
     rows = batch.num_rows
-    watermarks = pa.array(np.full(rows, MIN_WATERMARK, np.int64))
-    positions = pa.array(np.arange(position, position + rows, dtype=np.int64))
-    names = [*batch.schema.names[:-1], *(f.name for f in HIDDEN)]
-    return pa.RecordBatch.from_arrays([*batch.columns, watermarks, positions], names=names)
+    columns = [*batch.columns, filled(MIN_WATERMARK, rows), numbered(position, rows)]
+    return pa.RecordBatch.from_arrays(columns, names=names(batch.num_columns - 1))

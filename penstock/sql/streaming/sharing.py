@@ -15,9 +15,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.sql.algebra import MatchRecognize, Plan, Scan, transform_plan
-from penstock.sql.functions import FUNCTIONS
-from penstock.sql.plan_rexes import rexes
-from penstock.sql.rex import Call, Rex, UdfCall, walk
+from penstock.sql.plan_rexes import rexes, unstable_call
+from penstock.sql.rex import walk
 
 
 def shared(plans: Sequence[Plan]) -> list[Plan]:
@@ -40,10 +39,4 @@ def shared(plans: Sequence[Plan]) -> list[Plan]:
 def _is_repeatable(plan: Plan) -> bool:
     if isinstance(plan, MatchRecognize):  # its clause takes no part in comparisons
         return False
-    return all(_is_deterministic(part) for rex in rexes(plan) for part in walk(rex))
-
-
-def _is_deterministic(rex: Rex) -> bool:
-    if isinstance(rex, Call):
-        return FUNCTIONS[rex.name].deterministic if rex.name in FUNCTIONS else True
-    return not isinstance(rex, UdfCall) or bool(getattr(rex.function, "deterministic", True))
+    return all(unstable_call(part) is None for rex in rexes(plan) for part in walk(rex))

@@ -23,7 +23,8 @@ import pyarrow.compute as pc
 
 from penstock.common.errors import MalformedRecordError
 from penstock.common.ids import MIN_WATERMARK
-from penstock.sql.streaming.physical import HIDDEN, SUBTASK_BITS
+from penstock.delta.columns import HIDDEN, millis, names
+from penstock.sql.streaming.physical import SUBTASK_BITS
 from penstock.sql.streaming.task_report import Batches, TaskReport
 
 State = tuple[int, int]
@@ -67,7 +68,7 @@ class WatermarkTask:
                 do="a column with a watermark must not be null: filter such rows or change the expression",
             )
         if self.delay_ms is not None:
-            expressions = _millis(times) - self.delay_ms
+            expressions = millis(times) - self.delay_ms
         else:
             expressions = _millis(batch.column(width + 1))
         subtasks = batch.column(hidden + 2).to_numpy() >> SUBTASK_BITS
@@ -77,8 +78,7 @@ class WatermarkTask:
             state = states.get(subtask) or self.former.get(subtask, (MIN_WATERMARK, MIN_WATERMARK))
             before[start:end], states[subtask] = follow(expressions[start:end], state, self.interval_ms)
         columns = [*batch.columns[:width], batch.column(hidden), pa.array(before), batch.column(hidden + 2)]
-        names = [f"c{i}" for i in range(width)] + [f.name for f in HIDDEN]
-        return pa.RecordBatch.from_arrays(columns, names=names)
+        return pa.RecordBatch.from_arrays(columns, names=names(width))
 
 
 def follow(expressions: np.ndarray[Any, Any], state: State, interval_ms: int) -> tuple[Any, State]:
@@ -114,7 +114,7 @@ def _runs(values: np.ndarray[Any, Any]) -> list[tuple[int, int]]:
 
 def _millis(column: pa.Array) -> np.ndarray[Any, Any]:
     """A timestamp column in milliseconds, rounded down; MIN_WATERMARK for NULL."""
-    micros = column.cast(pa.timestamp("us")).cast(pa.int64())
-    missing = micros.null_count
-    millis = np.asarray(pc.fill_null(micros, 0) if missing else micros) // 1000
-    return np.where(np.asarray(column.is_null()), MIN_WATERMARK, millis) if missing else millis
+    if not column.null_count:
+        return millis(column)
+    zero = pa.scalar(0, pa.int64()).cast(column.type)
+    return np.where(np.asarray(column.is_null()), MIN_WATERMARK, millis(pc.fill_null(column, zero)))

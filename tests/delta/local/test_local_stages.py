@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from penstock.common.datatypes import DataTypes
 from penstock.delta.aggregates import AggSpec
 from penstock.delta.base import INSERT, Batch
+from penstock.delta.columns import can_group, can_order
 from penstock.delta.group_aggregate import GroupAggregate
-from penstock.delta.local.aggregate import PreAggregate, SliceTime, can_be_partial, can_group
-from penstock.delta.local.top_n import LocalTopN, can_rank
+from penstock.delta.local.aggregate import PreAggregate, SliceTime, can_be_partial
+from penstock.delta.local.top_n import LocalTopN
 from penstock.delta.rank import Rank
 from penstock.delta.time.window_aggregate import WindowAggregate
 from penstock.delta.time.windows import cumulate, hop, tumble
@@ -114,4 +115,4 @@ def test_sums_of_floats_and_distinct_wait_for_the_operator():
     assert not can_be_partial(AggSpec("LISTAGG", (1,), INT), types, floats=True)
     assert not can_be_partial(AggSpec("SUM", (0,), DECIMAL), [DataTypes.DECIMAL(38, 2)], floats=True)
     assert not can_group([DataTypes.DOUBLE()])
-    assert not can_rank([INT], [DataTypes.DOUBLE()])
+    assert not can_order([DataTypes.DOUBLE()])

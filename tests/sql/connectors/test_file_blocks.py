@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import pathlib
 import tempfile
@@ -79,15 +80,20 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def scan_of(
-    format_name: str, types: dict[str, Any], data: bytes, folder: str, options: dict[str, str]
+    format_name: str,
+    types: dict[str, Any],
+    data: bytes,
+    folder: str,
+    options: dict[str, str],
+    name: str = "data",
 ) -> Any:
-    path = pathlib.Path(folder) / "data"
-    path.write_bytes(data)
+    path = pathlib.Path(folder) / name
+    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
     row_type = RowType([RowField(n, t) for n, t in types.items()], nullable=False)
     prefixed = {f"{format_name}.{key}": value for key, value in options.items()}
     layout = tuple(("file", i) for i in range(len(types)))
     scan = FileScan(FileStore(folder), format_name, prefixed, row_type, layout)
-    return scan, FileSplit(FileEntry(str(path), len(data), 0), 0, len(data)), row_type
+    return scan, FileSplit(FileEntry(str(path), path.stat().st_size, 0), 0, path.stat().st_size), row_type
 
 
 def outcome(found: Iterator[Any]) -> list[Any]:
@@ -208,6 +214,67 @@ def test_json_blocks_give_the_codecs_rows_or_its_error(
     case: tuple[dict[str, Any], bytes, dict[str, str]],
 ) -> None:
     check("json", *case)
+
+
+def in_steps(scan: FileScan, split: FileSplit, row_type: RowType, step: int) -> list[Any]:
+    """The rows as a stream reads them: `step` rows, then once more from the place of the last block."""
+    out: list[Any] = []
+    place = blocks.START
+    while True:
+        wanted = len(out) + step
+        reader = blocks.BlockReader(scan, row_type)
+        for found, batch in reader.read(split, blocks.Place(*place), len(out) - place.row):
+            place = found
+            out.extend(repr(row) for row in batch.to_pylist()[: wanted - len(out)])
+            if len(out) == wanted:
+                break
+        else:
+            return out
+
+
+@RELAXED
+@given(
+    st.one_of(csv_files().map(lambda c: ("csv", c)), json_files().map(lambda c: ("json", c))),
+    st.integers(1, 5),
+)
+def test_reading_goes_on_from_the_place_where_it_stopped(
+    file: tuple[str, tuple[dict[str, Any], bytes, dict[str, str]]], step: int
+) -> None:
+    format_name, (types, data, options) = file
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("data", "data.gz"):
+            scan, split, row_type = scan_of(
+                format_name, types, data, folder, {**options, "ignore-parse-errors": "true"}, name
+            )
+            assert in_steps(scan, split, row_type, step) == outcome(blocks.batches(scan, split, row_type))
+
+
+def test_a_range_of_a_file_goes_on_from_its_own_first_line() -> None:
+    data = b"".join(b'{"l": %d}\n' % n for n in range(100))
+    with tempfile.TemporaryDirectory() as folder:
+        scan, whole, row_type = scan_of("json", {"l": TYPES["l"]}, data, folder, {})
+        splits = cut([(whole.file, ())], splittable=True, split_bytes=333)
+        found = [row for s in splits for row in in_steps(scan, s, row_type, 7)]
+    assert found == [repr({"l": n}) for n in range(100)]
+
+
+def test_lines_that_only_the_codec_reads_are_not_read_again_from_the_top(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    opened: list[int] = []
+    open_lines = FileScan.open_lines
+
+    def noted(scan: FileScan, split: FileSplit, byte: int = 0) -> Any:
+        opened.append(byte)
+        return open_lines(scan, split, byte)
+
+    monkeypatch.setattr(FileScan, "open_lines", noted)
+    change = '{"before": null, "after": {"l": %d}, "op": "c"}\n'
+    data = "".join(change % n for n in range(20)).encode()
+    with tempfile.TemporaryDirectory() as folder:
+        scan, split, row_type = scan_of("debezium-json", {"l": TYPES["l"]}, data, folder, {})
+        assert len(in_steps(scan, split, row_type, 5)) == 20
+    assert opened == sorted(opened) and opened[-1] > len(data) // 2
 
 
 @given(st.lists(st.integers(0, 10**9), max_size=40), st.integers(1, 60))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from penstock.sql.streaming import epoch_runner
+from penstock.sql.streaming.epoch_reports import Collector
 from penstock.table import EnvironmentSettings, TableEnvironment
 
 CSV = "'connector' = 'filesystem', 'format' = 'csv'"
@@ -49,13 +49,13 @@ def test_inserts_of_a_set_share_what_they_have_in_common(
     env: TableEnvironment, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, parallelism: str
 ) -> None:
     ran: Counter[tuple[str, int]] = Counter()
-    reports = epoch_runner._Collector.reports
+    reports = Collector.reports
 
     def count(collector: Any) -> Any:
-        ran.update((r.uid.split("-", 1)[1], r.subtask) for r in collector._all())
+        ran.update((r.uid.split("-", 1)[1], r.subtask) for r in collector.all())
         return reports(collector)
 
-    monkeypatch.setattr(epoch_runner._Collector, "reports", count)
+    monkeypatch.setattr(Collector, "reports", count)
     env.get_config().set("parallelism.default", parallelism)
     statements = env.create_statement_set()
     for insert in INSERTS:

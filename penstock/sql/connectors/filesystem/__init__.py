@@ -3,7 +3,8 @@
 files.py        one way to list, open, move and delete, locally and remotely
 partitions.py   `day=mon/hour=3` to values and back
 reader.py       what a task does to turn files into rows
-blocks.py       the same for many CSV or JSON records at once
+blocks.py       the same for many records at once, from any place on
+parquet.py      Parquet files as such blocks
 writer.py       what a task does to turn rows into files, and how the driver makes them visible
 columnar.py     Parquet and ORC through Spark's own readers and writers
 connector.py    the options, and the relation that SQL sees

@@ -1,19 +1,22 @@
 """Files to Arrow batches, inside a task: whole blocks of records at once where that is certain.
 
-A file is read in blocks of whole records. A block goes to the fast reader of its format (`formats/csv_columns.py`,
-`formats/json_columns.py`); where that is not certain to give what the codec gives, the codec reads the block, knowing
-the number of its first line. So rows, errors and their places are the codec's in every case; a record that needs it
-costs the speed of its block only. CSV whose quotes do not match leaves the rest of its file to the codec, because
-nobody else can tell where the next record begins.
+A text file is read in blocks of whole records. A block goes to the fast reader of its format
+(`formats/csv_columns.py`, `formats/json_columns.py`); where that is not certain to give what the codec gives, the
+codec reads the block, knowing the number of its first line. So rows, errors and their places are the codec's in every
+case; a record that needs it costs the speed of its block only. CSV whose quotes do not match leaves the rest of its
+file to the codec, because nobody else can tell where the next record begins. Parquet has blocks of its own
+(`parquet.py`).
 
-`batches` serves batch queries; a streaming task may call it just as well.
+Batch queries read splits whole. Streaming ones stop after any row and come back: each batch says at which `Place` its
+block begins, and reading goes on from there.
 """
 
 from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator
-from typing import Any, BinaryIO
+from itertools import islice
+from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 
@@ -25,68 +28,120 @@ from penstock.formats.csv_columns import CsvColumns
 from penstock.formats.json_columns import JsonColumns
 from penstock.formats.text_columns import NotCertain
 from penstock.sql.connectors.filesystem.files import lines
-from penstock.sql.connectors.filesystem.reader import FileScan, FileSplit, metadata
+from penstock.sql.connectors.filesystem.parquet import read_blocks
+from penstock.sql.connectors.filesystem.reader import Change, Columns, FileScan, FileSplit, metadata
 from penstock.sql.connectors.spark_types import RowsToArrow
 
 BLOCK_BYTES = 1 << 20
 _LONGEST_RECORD = 16 * BLOCK_BYTES
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-Changes = Iterator[tuple[int, tuple[Any, ...]]]
-Columns = dict[int, pa.Array]
-"""Columns of the file by position; those that nobody wants are left out."""
+Changes = Iterator[Change]
+
+
+class Place(NamedTuple):
+    """Where a block begins: how many rows come before it, its first byte and the number of its first line."""
+
+    row: int = 0
+    byte: int = 0
+    line: int = 1
+
+
+START = Place()
+Blocks = Iterator[tuple[int, int, Columns | Changes]]
+"""The first byte and line of each block, and what is in it."""
 
 
 def batches(scan: FileScan, split: FileSplit, row_type: RowType) -> Iterator[pa.RecordBatch]:
     """The split's rows as batches of `row_type`, which is the scan's layout as columns."""
-    to_arrow = RowsToArrow(row_type)
-    pieces = _pieces(scan)
-    if pieces is None:
-        yield from to_arrow.batches(scan.rows(split))
+    if scan.with_kind:
+        yield from RowsToArrow(row_type).batches(scan.rows(split))
         return
-    arrange = scan.arranger(split)
-    for piece in pieces(split):
-        if isinstance(piece, dict):
-            yield to_arrow.of_columns(_arranged(scan, split, piece, to_arrow))
+    for _, batch in BlockReader(scan, row_type).read(split):
+        yield batch
+
+
+class BlockReader:
+    """Splits of a scan as batches of `row_type`: the layout as columns, with `kinds` also the kind of change."""
+
+    def __init__(self, scan: FileScan, row_type: RowType, kinds: bool = False) -> None:
+        self._scan = scan
+        self._kinds = kinds
+        self._to_arrow = RowsToArrow(row_type)
+        self._blocks = _blocks(scan)
+
+    def read(
+        self, split: FileSplit, place: Place = START, skip: int = 0
+    ) -> Iterator[tuple[Place, pa.RecordBatch]]:
+        """Batches and the places where their blocks begin, from `place` on, without the first `skip` rows."""
+        row = place.row
+        for byte, line, block in self._blocks(split, place):
+            here = Place(row, byte, line)
+            if not isinstance(block, Columns):
+                skipped = sum(1 for _ in islice(block, skip))
+                row, skip = row + skipped, skip - skipped
+            for batch in self._batches(split, block):
+                row += batch.num_rows
+                rest = batch.slice(skip)
+                skip = max(0, skip - batch.num_rows)
+                if rest.num_rows:
+                    yield here, rest
+
+    def _batches(self, split: FileSplit, block: Columns | Changes) -> Iterator[pa.RecordBatch]:
+        if isinstance(block, Columns):
+            yield self._to_arrow.of_columns(self._arranged(split, block))
+            return
+        arrange = self._scan.arranger(split)
+        if self._kinds:
+            yield from self._to_arrow.batches((*arrange(row), kind) for kind, row in block)
         else:
-            yield from to_arrow.batches(arrange(row) for _, row in piece)
+            yield from self._to_arrow.batches(arrange(row) for _, row in block)
+
+    def _arranged(self, split: FileSplit, block: Columns) -> list[pa.Array]:
+        constants: dict[str, Any] = {"partition": split.partition, "metadata": metadata(split.file)}
+        layout, to_arrow = self._scan.layout, self._to_arrow
+        out = []
+        for i, (kind, where) in enumerate(layout):
+            if kind == "file" and where in block.by_place:
+                out.append(block.by_place[where])
+            else:
+                value = None if kind == "file" else constants[kind][where]
+                out.append(to_arrow.constant(i, value, block.rows))
+        if self._kinds:
+            out.append(to_arrow.constant(len(layout), 0, block.rows))
+        return out
 
 
-def _pieces(scan: FileScan) -> Callable[[FileSplit], Iterator[Columns | Changes]] | None:
-    """How the blocks of a split are read; None if the codec reads every record."""
-    options = find_format(scan.format_name).read_options(scan.options)
-    if scan.format_name == "csv" and CsvColumns.reads(options):
+def _blocks(scan: FileScan) -> Callable[[FileSplit, Place], Blocks]:
+    """How a split is cut into blocks."""
+    if scan.format_name == "parquet":
+        return lambda split, place: ((0, 1, block) for block in read_blocks(scan, split, place.row))
+    file_format = find_format(scan.format_name)
+    if file_format.decoder is None:
+        return lambda split, place: iter([(0, 1, scan.changes(split))])
+    options = file_format.read_options(scan.options)
+    if file_format.framing == "csv":
+        if not CsvColumns.reads(options):
+            return lambda split, place: iter([(0, 1, scan.changes(split))])
         build = RowsToArrow(scan.file_type).column
         native = CsvColumns(scan.file_type, options, scan.wanted, build)
-        decoder = CsvDecoder(scan.file_type, options, scan.wanted)
-        return lambda split: _csv_pieces(scan, split, native, decoder)
-    if scan.format_name == "json" and JsonColumns.reads(scan.file_type, options):
-        parser = JsonColumns(scan.file_type, options)
-        return lambda split: _json_pieces(scan, split, parser)
-    return None
-
-
-def _arranged(scan: FileScan, split: FileSplit, columns: Columns, to_arrow: RowsToArrow) -> list[pa.Array]:
-    rows = len(next(iter(columns.values())))
-    constants: dict[str, Any] = {"partition": split.partition, "metadata": metadata(split.file)}
-    out = []
-    for i, (kind, where) in enumerate(scan.layout):
-        if kind == "file" and where in columns:
-            out.append(columns[where])
-        else:
-            out.append(to_arrow.constant(i, None if kind == "file" else constants[kind][where], rows))
-    return out
+        csv_decoder = CsvDecoder(scan.file_type, options, scan.wanted)
+        return lambda split, place: _csv_blocks(scan, split, place, native, csv_decoder)
+    decoder = file_format.decoder(scan.file_type, options)
+    is_native = scan.format_name == "json" and JsonColumns.reads(scan.file_type, options)
+    columns = JsonColumns(scan.file_type, options).columns if is_native else None
+    return lambda split, place: _line_blocks(scan, split, place, columns, decoder)
 
 
 # --- csv
 
 
-def _csv_pieces(
-    scan: FileScan, split: FileSplit, native: CsvColumns, decoder: CsvDecoder
-) -> Iterator[Columns | Changes]:
+def _csv_blocks(
+    scan: FileScan, split: FileSplit, place: Place, native: CsvColumns, decoder: CsvDecoder
+) -> Blocks:
     context = RecordContext(split.file.path)
-    data, done, line, ended = b"", 0, 1, False
-    with scan.store.open_input(split.file.path) as stream:
+    data, done, line, ended = b"", place.byte, place.line, False
+    with scan.store.open_from(split.file.path, done) as stream:
         while not ended:
             chunk = stream.read(BLOCK_BYTES)
             ended = not chunk
@@ -98,40 +153,47 @@ def _csv_pieces(
                 continue
             block, data = data[:end], data[end:]
             if not end or not native.well_quoted(block):
-                yield _csv_rest(scan, split, decoder, done, line)
+                yield done, line, _csv_rest(scan, split, decoder, done, line)
                 return
             try:
-                yield dict(zip(native.wanted, native.columns(block), strict=True))
+                found = native.columns(block)
+                yield done, line, Columns(len(found[0]), dict(zip(native.wanted, found, strict=True)))
             except NotCertain:
                 text = io.TextIOWrapper(io.BytesIO(block), "utf-8", newline="")
-                yield decoder.decode_lines(text, context, line)
+                yield done, line, decoder.decode_lines(text, context, line)
             done += end
             line += block.count(b"\n") + block.count(b"\r") - block.count(b"\r\n")
 
 
 def _csv_rest(scan: FileScan, split: FileSplit, decoder: CsvDecoder, done: int, line: int) -> Changes:
     """The records after the first `done` bytes, by the codec."""
-    with scan.store.open_input(split.file.path) as stream:
-        while done and (skipped := stream.read(min(done, BLOCK_BYTES))):
-            done -= len(skipped)
+    with scan.store.open_from(split.file.path, done) as stream:
         text = io.TextIOWrapper(stream, "utf-8", newline="")
         yield from decoder.decode_lines(text, RecordContext(split.file.path), line)
 
 
-# --- json
+# --- lines
 
 
-def _json_pieces(scan: FileScan, split: FileSplit, native: JsonColumns) -> Iterator[Columns | Changes]:
-    file_format = find_format("json")
-    assert file_format.decoder is not None
-    decoder = file_format.decoder(scan.file_type, file_format.read_options(scan.options))
-    with scan.open_lines(split) as (stream, limit, context):
-        line = 1
-        for block in line_blocks(stream, limit):
-            try:
-                yield dict(enumerate(native.columns(block)))
-            except NotCertain:
-                yield _decoded(block, decoder, context, line)
+def _line_blocks(
+    scan: FileScan,
+    split: FileSplit,
+    place: Place,
+    native: Callable[[bytes], list[pa.Array]] | None,
+    decoder: Any,
+) -> Blocks:
+    byte, line = place.byte, place.line
+    with scan.open_lines(split, byte) as (stream, limit, context):
+        for block in line_blocks(stream, limit, BLOCK_BYTES):
+            if native is None:
+                yield byte, line, _decoded(block, decoder, context, line)
+            else:
+                try:
+                    found = native(block)
+                    yield byte, line, Columns(len(found[0]), dict(enumerate(found)))
+                except NotCertain:
+                    yield byte, line, _decoded(block, decoder, context, line)
+            byte += len(block)
             line += block.count(b"\n")
 
 
@@ -141,9 +203,7 @@ def _decoded(block: bytes, decoder: Any, context: RecordContext, first: int) -> 
         yield from decoder.decode(line, context)
 
 
-def line_blocks(
-    stream: BinaryIO, limit: int | None = None, block_bytes: int = BLOCK_BYTES
-) -> Iterator[bytes]:
+def line_blocks(stream: BinaryIO, limit: int | None, block_bytes: int) -> Iterator[bytes]:
     """Blocks of whole lines with their ends.
 
     Args:

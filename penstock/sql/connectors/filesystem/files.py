@@ -119,6 +119,17 @@ class FileStore:
         stream.seek(offset)
         return cast(BinaryIO, stream)
 
+    def open_from(self, path: str, byte: int) -> BinaryIO:
+        """The same as `open_input` without the first bytes."""
+        if not byte:
+            return self.open_input(path)
+        if not path.endswith(_COMPRESSED):
+            return self.open_at(path, byte)
+        stream = self.open_input(path)
+        while byte and (skipped := stream.read(min(byte, 1 << 20))):
+            byte -= len(skipped)
+        return stream
+
     def open_output(self, path: str) -> BinaryIO:
         self.system.create_dir(path.rsplit("/", 1)[0], recursive=True)
         return cast(BinaryIO, self.system.open_output_stream(path, compression=None))

@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
+import pyarrow as pa
+
 from penstock.common.datatypes import RowType
 from penstock.common.errors import InvariantError
 from penstock.formats import find_format
@@ -39,6 +41,14 @@ class FileSplit:
     length: int
     partition: tuple[Any, ...] = ()
     index: int = 0
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Rows of a file, those columns of them that somebody wants, by their position in the file's row."""
+
+    rows: int
+    by_place: Mapping[int, pa.Array]
 
 
 @dataclass(frozen=True)
@@ -103,20 +113,26 @@ class FileScan:
                 yield from decoder.decode(line, context)
 
     @contextmanager
-    def open_lines(self, split: FileSplit) -> Iterator[tuple[BinaryIO, int | None, RecordContext]]:
-        """The bytes at the split's first line, within how many of them its lines begin, and where they are."""
+    def open_lines(
+        self, split: FileSplit, byte: int = 0
+    ) -> Iterator[tuple[BinaryIO, int | None, RecordContext]]:
+        """The bytes at a line of the split, within how many of them its lines begin, and where they are.
+
+        Args:
+            byte: Where the line begins, counted from the beginning of the split's first one.
+        """
         path, start = split.file.path, split.start
         if start == 0:
             whole = split.length == split.file.size or split.file.is_compressed
-            with self.store.open_input(path) as stream:
-                yield stream, None if whole else split.length, RecordContext(path)
+            with self.store.open_from(path, byte) as stream:
+                yield stream, None if whole else split.length - byte, RecordContext(path)
             return
         # The line that reaches into the range belongs to the split before, so reading starts one byte early
         # and drops the first piece: it is a bare line end when a line begins exactly at the range's start.
         with self.store.open_at(path, start - 1) as stream:
             skipped = _skip_line(stream)
-            stream.seek(start - 1 + skipped)
-            limit = max(0, split.length + 1 - skipped)
+            stream.seek(start - 1 + skipped + byte)
+            limit = max(0, split.length + 1 - skipped - byte)
             yield stream, limit, RecordContext(path, unit=f"line (counted from byte {start})")
 
 

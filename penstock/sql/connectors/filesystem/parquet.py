@@ -7,15 +7,14 @@ a timestamp with another idea of the zone, or INT96, is left to Spark's reader (
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.common.errors import ValidationError
 from penstock.sql.connectors.filesystem.files import FileStore
-from penstock.sql.connectors.filesystem.reader import FileScan, FileSplit, metadata
+from penstock.sql.connectors.filesystem.reader import Columns, FileScan, FileSplit
 from penstock.sql.connectors.spark_types import arrow_type
 
 BATCH_ROWS = 1 << 16
@@ -30,13 +29,15 @@ def can_read(scan: FileScan, splits: list[FileSplit]) -> bool:
     if not splits:
         return True
     with _open(scan.store, splits[0]) as file:
-        found, wanted = file.schema_arrow, _wanted_columns(scan)
+        found = file.schema_arrow
         int96 = {
             c.name for c in map(file.schema.column, range(len(file.schema))) if c.physical_type == "INT96"
         }
+    wanted = [scan.file_type.fields[i] for i in _wanted(scan)]
     return all(
-        name not in found.names or (name not in int96 and _same(found.field(name).type, data_type))
-        for name, data_type in wanted
+        f.name not in found.names
+        or (f.name not in int96 and _same(found.field(f.name).type, arrow_type(f.data_type)))
+        for f in wanted
     )
 
 
@@ -51,19 +52,20 @@ def count_rows(scan: FileScan, splits: list[FileSplit]) -> tuple[int, ...] | Non
     return tuple(counts)
 
 
-def read_batches(scan: FileScan, split: FileSplit, skip: int) -> Iterator[pa.RecordBatch]:
-    """The split's rows from `skip` on, in the layout's columns; a column that nobody reads is NULL."""
+def read_blocks(scan: FileScan, split: FileSplit, row: int) -> Iterator[Columns]:
+    """The wanted columns of the split's rows from `row` on; a column that the file lacks is left out."""
+    fields = scan.file_type.fields
     with _open(scan.store, split) as file:
-        wanted = [(n, t) for n, t in _wanted_columns(scan) if n in file.schema_arrow.names]
-        groups, skip = _from_row(file, skip)
-        names = [name for name, _ in wanted]
+        there = [i for i in _wanted(scan) if fields[i].name in file.schema_arrow.names]
+        names = [fields[i].name for i in there]
+        types = [arrow_type(fields[i].data_type) for i in there]
+        groups, skip = _from_row(file, row)
         for batch in file.iter_batches(BATCH_ROWS, groups, names, use_threads=False):
-            if skip >= batch.num_rows:
-                skip -= batch.num_rows
-                continue
             rows = batch.slice(skip)
-            skip = 0
-            yield _arranged(scan, split, rows, dict(wanted))
+            skip = max(0, skip - batch.num_rows)
+            if rows.num_rows:
+                found = [rows.column(n).cast(t, safe=False) for n, t in zip(names, types, strict=True)]
+                yield Columns(rows.num_rows, dict(zip(there, found, strict=True)))
 
 
 def _open(store: FileStore, split: FileSplit) -> pq.ParquetFile:
@@ -83,10 +85,8 @@ def _from_row(file: pq.ParquetFile, skip: int) -> tuple[list[int], int]:
     return [], 0
 
 
-def _wanted_columns(scan: FileScan) -> list[tuple[str, pa.DataType]]:
-    fields = scan.file_type.fields
-    places = range(len(fields)) if scan.wanted is None else scan.wanted
-    return [(fields[i].name, arrow_type(fields[i].data_type)) for i in places]
+def _wanted(scan: FileScan) -> Sequence[int]:
+    return range(len(scan.file_type.fields)) if scan.wanted is None else scan.wanted
 
 
 def _same(found: pa.DataType, wanted: pa.DataType) -> bool:
@@ -97,20 +97,3 @@ def _same(found: pa.DataType, wanted: pa.DataType) -> bool:
     if pa.types.is_nested(wanted) or pa.types.is_time(wanted):
         return False
     return bool(found == wanted)
-
-
-def _arranged(
-    scan: FileScan, split: FileSplit, rows: pa.RecordBatch, read: dict[str, pa.DataType]
-) -> pa.RecordBatch:
-    columns = []
-    constants: dict[str, Any] = {"partition": split.partition, "metadata": metadata(split.file)}
-    for kind, where in scan.layout:
-        if kind != "file":
-            columns.append(pa.repeat(pa.scalar(constants[kind][where]), rows.num_rows))
-            continue
-        field = scan.file_type.fields[where]
-        if field.name in read:
-            columns.append(rows.column(field.name).cast(read[field.name], safe=False))
-        else:
-            columns.append(pa.nulls(rows.num_rows, arrow_type(field.data_type)))
-    return pa.RecordBatch.from_arrays(columns, names=[f"c{i}" for i in range(len(columns))])
