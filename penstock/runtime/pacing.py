@@ -7,7 +7,7 @@ latency, so its epochs may take several times the target.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 FIRST_BUDGET = 50_000
 SMALLEST_BUDGET = 1_000
@@ -18,6 +18,33 @@ _GROWTH_OF_BACKLOG = 16.0
 _LEAST_WORK = 0.5
 
 
+class _Cost:
+    """Work as a line over the number of records, through the epochs seen, the later ones counting more.
+
+    Part of the work does not depend on the records: state is opened, changes of other workers are read. Seen as a
+    cost per record it would make epochs smaller, and each record dearer still.
+    """
+
+    _MEMORY = 0.7
+
+    def __init__(self) -> None:
+        self._weight = self._n = self._work = self._nn = self._n_work = 0.0
+
+    def per_record_ms(self, records: int, work_ms: float) -> float:
+        """What one record more costs, now that `records` have taken `work_ms`."""
+        values = (1.0, records, work_ms, records * records, records * work_ms)
+        sums = (self._weight, self._n, self._work, self._nn, self._n_work)
+        self._weight, self._n, self._work, self._nn, self._n_work = (
+            old * self._MEMORY + new for old, new in zip(sums, values, strict=True)
+        )
+        average = work_ms / records
+        spread = self._weight * self._nn - self._n**2
+        if spread <= 0.01 * self._n**2:  # all of about one size: that says nothing about a line
+            return average
+        slope = (self._weight * self._n_work - self._n * self._work) / spread
+        return min(average, max(slope, 0.1 * average))
+
+
 @dataclass
 class Pacing:
     """Chooses the number of records that each source subtask may read in the next epoch."""
@@ -26,6 +53,7 @@ class Pacing:
     bounded: bool
     fixed_budget: int | None = None
     budget: int = FIRST_BUDGET
+    _cost: _Cost = field(default_factory=_Cost)
 
     def next_budget(self) -> int:
         return self.fixed_budget or self.budget
@@ -42,7 +70,11 @@ class Pacing:
         if self.fixed_budget or records_of_busiest_subtask < 0.8 * self.budget or work_ms <= 0:
             return
         target_ms = self.target_ms * (BACKLOG_FACTOR if self.bounded else 1)
-        for_work_ms = max(target_ms - max(0.0, elapsed_ms - work_ms), target_ms * _LEAST_WORK)
-        wanted = records_of_busiest_subtask * for_work_ms / work_ms
+        per_record_ms = self._cost.per_record_ms(records_of_busiest_subtask, work_ms)
+        overhead_ms = max(0.0, elapsed_ms - records_of_busiest_subtask * per_record_ms)
+        # There was more to read than the epoch could take, so at least half of its time shall be work on records.
+        half_ms = min(overhead_ms, target_ms * BACKLOG_FACTOR)
+        for_work_ms = max(target_ms - overhead_ms, target_ms * _LEAST_WORK, half_ms)
+        wanted = for_work_ms / per_record_ms
         limited = min(wanted, self.budget * (_GROWTH_OF_BACKLOG if self.bounded else _GROWTH))
         self.budget = int(max(SMALLEST_BUDGET, min(LARGEST_BUDGET, limited)))

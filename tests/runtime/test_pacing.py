@@ -43,3 +43,22 @@ def test_a_budget_that_was_set_stays() -> None:
     pacing = Pacing(500, bounded=False, fixed_budget=7)
     pacing.observe(7, elapsed_ms=1, work_ms=1)
     assert pacing.next_budget() == 7
+
+
+def test_work_that_does_not_depend_on_the_records_does_not_make_epochs_small() -> None:
+    pacing = Pacing(500, bounded=False)
+    for _ in range(20):
+        records = pacing.next_budget()
+        work_ms = 300 + records / 100
+        pacing.observe(records, elapsed_ms=200 + work_ms, work_ms=work_ms)
+    assert pacing.next_budget() >= FIRST_BUDGET // 2
+
+
+def test_one_slow_epoch_does_not_end_in_tiny_ones() -> None:
+    pacing = Pacing(500, bounded=False)
+    for number in range(20):
+        records = pacing.next_budget()
+        work_ms = records / 50 + (4_000 if number == 10 else 0)
+        pacing.observe(records, elapsed_ms=300 + work_ms, work_ms=work_ms)
+        assert pacing.next_budget() > SMALLEST_BUDGET
+    assert pacing.next_budget() >= 10_000

@@ -19,6 +19,7 @@ import cloudpickle
 
 from penstock.common.errors import InvariantError, PenstockError
 from penstock.runtime.plan import JobDefinition, LevelPlan, SubtaskReport
+from penstock.runtime.spark.workers import in_workers
 from penstock.runtime.worker import WORKER, run_level
 
 if TYPE_CHECKING:
@@ -96,10 +97,8 @@ class EpochJobs:
 
     def close(self) -> None:
         """Closes what is left of the job in the Python workers, best effort, and frees the broadcast."""
-        tasks = self._sc.defaultParallelism * 2
-        closer = functools.partial(_close_job, self._job.job_id)
         try:
-            self._sc.parallelize(range(tasks), tasks).mapPartitions(closer).collect()
+            in_workers(self._sc, functools.partial(_close_job, self._job.job_id))
             self._broadcast.destroy()
         except Exception as error:
             raise SparkJobError(f"could not close job {self._job.job_id} in the workers: {error}") from error
@@ -115,10 +114,8 @@ def _identity(partition: int) -> int:
     return partition
 
 
-def _close_job(job_id: str, rows: Iterator[Any]) -> Iterator[int]:
-    for _ in rows:
-        pass
-    yield WORKER.close_job(job_id)
+def _close_job(job_id: str) -> None:
+    WORKER.close_job(job_id)
 
 
 def _local_paths() -> list[str]:

@@ -15,7 +15,6 @@ from penstock.checkpoint.storage import CheckpointStorage
 from penstock.common.codecs import compile_codec
 from penstock.common.datatypes import RowType
 from penstock.common.ids import MIN_WATERMARK, EpochId
-from penstock.common.key_groups import key_group_range
 from penstock.common.pickling import unship
 from penstock.delta.base import Batch, DeltaContext, DeltaOperator
 from penstock.delta.columnar.base import ColumnarOperator
@@ -23,6 +22,7 @@ from penstock.delta.columns import names, numbered
 from penstock.delta.local.base import LocalStage
 from penstock.sql.connectors.spark_types import RowsToArrow
 from penstock.sql.streaming.exchange_task import Marks
+from penstock.sql.streaming.kept_states import KEPT, StateKey
 from penstock.sql.streaming.physical import SUBTASK_BITS
 from penstock.sql.streaming.row_reader import RowReader
 from penstock.sql.streaming.task_report import Batches, TaskReport
@@ -73,17 +73,16 @@ class DeltaTask:
         if self.marks:
             batches = marks.taken_out(batches)
         subtask, tables = self._tables(batches)
-        state = self._open(subtask)
         restore = self.restores[subtask]
-        try:
+        groups = (restore.first_key_group, restore.last_key_group)
+        key = StateKey(self.job_id, self.uid, subtask, groups)
+        with KEPT.using(key, lambda: self._open(key)) as state:
             snapshot = state.begin_epoch(restore, self.processing_time_ms)
             watermark = max(self.watermark, marks.watermark())
             context = self._run(operator, state, subtask, tables, watermark)
             wakeup = state.processing_timers.next_time()
             delta = state.end_epoch(self.epoch)
             handle = next_handle(restore, snapshot, self.epoch, delta)
-        finally:
-            state.close()
         self.report.add(
             [
                 TaskReport(
@@ -146,20 +145,19 @@ class DeltaTask:
                 yield pa.RecordBatch.from_arrays(columns, names=self.output_type.names)
                 position += batch.num_rows
 
-    def _open(self, subtask: int) -> StoredKeyedBackend:
-        groups = key_group_range(subtask, self.max_parallelism, self.parallelism)
+    def _open(self, key: StateKey) -> StoredKeyedBackend:
         return open_keyed_backend(
             self.backend,
             local_dir=self.local_dir,
             job_id=self.job_id,
             uid=self.uid,
-            subtask=subtask,
-            first_key_group=groups[0],
-            last_key_group=groups[-1],
+            subtask=key.subtask,
+            first_key_group=key.key_groups[0],
+            last_key_group=key.key_groups[1],
             max_parallelism=self.max_parallelism,
             key_codec=compile_codec(None),
             storage=self.storage,
-            file_prefix=f"shared/{self.uid}-{subtask}",
+            file_prefix=f"shared/{self.uid}-{key.subtask}",
         )
 
     def _run(

@@ -2,20 +2,25 @@
 
 The coordinator (`runtime/coordinator.py`) says what is committed and what to read. For each epoch this runner finds
 out what that means for the nodes (`epoch.py`), builds the relations (`relations.py`), lets every sink take its one,
-and turns what the tasks said into reports (`epoch_reports.py`). It keeps nothing from one epoch to the next.
+and turns what the tasks said into reports (`epoch_reports.py`). It keeps nothing itself from one epoch to the next;
+workers keep their states open (`kept_states.py`).
 """
 
 from __future__ import annotations
 
+import functools
 import uuid
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock.common.errors import PenstockError
 from penstock.runtime.plan import JobDefinition, LevelPlan, SubtaskReport
+from penstock.runtime.spark.workers import in_workers
 from penstock.sql.batch import spark_error
 from penstock.sql.streaming.epoch import plan_epoch
 from penstock.sql.streaming.epoch_reports import Collector, subtask_reports
+from penstock.sql.streaming.kept_states import KEPT
+from penstock.sql.streaming.physical import DeltaNode
 from penstock.sql.streaming.query import Query
 from penstock.sql.streaming.relations import Relations
 
@@ -55,4 +60,10 @@ class SqlEpochRunner:
         self._spark.sparkContext.cancelJobGroup(self._group)
 
     def close(self) -> None:
-        """Nothing is open between epochs."""
+        """Closes the states that workers have kept; those that are not reached die with their idle worker."""
+        if any(isinstance(node, DeltaNode) for node in self._query.nodes):
+            in_workers(self._spark.sparkContext, functools.partial(_close_states, self._job.job_id))
+
+
+def _close_states(job_id: str) -> None:
+    KEPT.close_job(job_id)

@@ -10,32 +10,46 @@ from penstock.state.store import Store, Target
 
 
 class _Table:
-    """Records of one table. The order of the keys is kept only once somebody has scanned."""
+    """Records of one table. The order of the keys is made when somebody scans, from the one of the last scan."""
 
     def __init__(self) -> None:
         self.records: dict[bytes, bytes] = {}
         self._order: list[bytes] | None = None
+        self._added: list[bytes] = []
+        self._removed = 0
 
     def apply(self, keys: list[bytes], values: list[bytes | None]) -> None:
         records = self.records
-        size_before, added = len(records), []
+        if self._order is None:
+            for key, value in zip(keys, values, strict=True):
+                if value is None:
+                    records.pop(key, None)
+                else:
+                    records[key] = value
+            return
         for key, value in zip(keys, values, strict=True):
             if value is None:
-                records.pop(key, None)
+                self._removed += records.pop(key, None) is not None
             else:
                 if key not in records:
-                    added.append(key)
+                    self._added.append(key)
                 records[key] = value
-        if self._order is not None and (added or len(records) != size_before):
-            # Sorting two sorted runs is a merge, and quicker than many insertions.
-            self._order = sorted([key for key in self._order if key in records] + added)
-            if len(self._order) != len(records):
-                self._order = sorted(records)
+        if len(self._added) + self._removed > len(records):
+            self._order, self._added, self._removed = None, [], 0
 
     def order(self) -> list[bytes]:
-        if self._order is None:
-            self._order = sorted(self.records)
-        return self._order
+        records, order = self.records, self._order
+        if order is None:
+            order = sorted(records)
+        elif self._added or self._removed:
+            if self._removed:
+                order = [key for key in order if key in records]
+            # Sorting two sorted runs is a merge, and quicker than many insertions.
+            order = sorted(order + self._added)
+            if len(order) != len(records):  # a key was added, or removed, more than once
+                order = sorted(records)
+        self._order, self._added, self._removed = order, [], 0
+        return order
 
 
 class MemoryStore(Store):
