@@ -44,6 +44,11 @@ class Results:
         self.values.append(value)
         self.timestamps.append(timestamp)
 
+    def add_many(self, values: list[Any], timestamp: int) -> None:
+        """Takes results of which none is for a side output."""
+        self.values += values
+        self.timestamps += [timestamp] * len(values)
+
     def add_side(self, tag_id: str, value: Any, timestamp: int) -> None:
         values, timestamps = self.side.setdefault(tag_id, ([], []))
         values.append(value)

@@ -120,6 +120,10 @@ class CombinedContents(WindowContents):
     def first(self, value: Any) -> Any:
         """The accumulator of a window with one element."""
 
+    def starter(self) -> Callable[[Any], Any]:
+        """value -> accumulator, bound for a hot loop."""
+        return self.first
+
     @abstractmethod
     def folder(self) -> Callable[[Any, Any], Any]:
         """(value, accumulator) -> accumulator, bound for a hot loop."""
@@ -205,6 +209,10 @@ class AggregateContents(CombinedContents):
 
     def first(self, value: Any) -> Any:
         return self.user_function.add(value, self.user_function.create_accumulator())
+
+    def starter(self) -> Callable[[Any], Any]:
+        add, create = self.user_function.add, self.user_function.create_accumulator
+        return lambda value: add(value, create())
 
     def folder(self) -> Callable[[Any, Any], Any]:
         return self.user_function.add  # type: ignore[no-any-return]

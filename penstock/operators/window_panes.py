@@ -71,12 +71,12 @@ class PaneWindowOperator(WindowOperator):
                 require_timestamp(MIN_TIMESTAMP, self.assigner)
             return
         pane_ms, offset, slot = self._pane_ms, self.assigner.offset_ms, self._state.index
-        select, add = self.key_selectors[0], self.contents.folder()
+        select, first, add = self.key_selectors[0], self.contents.starter(), self.contents.folder()
         assert select is not None
-        entries, find = self.backend.live_entries, self.backend.find_entry
+        entries, find, dirty = self.backend.live_entries, self.backend.find_entry, self._state.dirty
         watermark, since = self.current_watermark, self._first_live_pane()
         start = end = _NO_PANE
-        due = 0
+        due = chunk = 0
         over = False
         value = None
         try:
@@ -87,6 +87,7 @@ class PaneWindowOperator(WindowOperator):
                     end = start + pane_ms
                     over = end - 1 <= watermark
                     due = self._next_window_end(start) - 1
+                    chunk = self._state.chunk_of(start)
                 if start < since:
                     self.drop_late(value, time)
                     continue
@@ -98,27 +99,27 @@ class PaneWindowOperator(WindowOperator):
                 known = entry.slots[slot]
                 if known is UNLOADED:
                     known = self._state.load(entry, since)
+                panes = known.panes
                 if known.open == start and not over:
-                    known.panes[start] = add(value, known.panes[start])
+                    panes[start] = add(value, panes[start])
+                    continue
+                # The pane is new, or this epoch has not changed it yet, or windows have read it.
+                accumulator = panes.get(start)
+                if accumulator is not None:
+                    panes[start] = add(value, accumulator)
                 else:
-                    self._add(entry, known, start, value, due, over)
+                    panes[start] = first(value)
+                    if due < known.timer:
+                        known.timer = due
+                        self.backend.event_timers.register_entries(due, [entry])
+                known.open = start
+                known.changed.add(chunk)
+                dirty[entry] = None
+                if over:
+                    known.forget_merges()
         except Exception as error:
             raise user_error(error, self.context, self.function, value) from error
         self.results.flush()
-
-    def _add(self, entry: Entry, known: KeyPanes, start: int, value: Any, due: int, over: bool) -> None:
-        """Adds to a pane that is new, or that this epoch has not changed yet, or that windows have read."""
-        accumulator = known.panes.get(start)
-        if accumulator is None:
-            known.panes[start] = self.contents.first(value)
-            if due < known.timer:
-                known.timer = due
-                self.backend.event_timers.register_entries(due, [entry])
-        else:
-            known.panes[start] = self.contents.folder()(value, accumulator)
-        self._state.mark(entry, known, start)
-        if over:
-            known.forget_merges()
 
     def _first_live_pane(self) -> int:
         """The start of the first window that has not fired: elements of earlier panes are late."""
@@ -156,8 +157,10 @@ class PaneWindowOperator(WindowOperator):
         start, end = window
         slide, slot, state = self.assigner.slide_ms, self._state.index, self._state
         next_start, next_end, former_end = start + slide, end + slide, end - slide
-        emit, merge, combine = self._emitter(window), self.contents.merger(), self._combine
-        dropped, added = range(start, next_start, self._pane_ms), range(former_end, end, self._pane_ms)
+        merge, combine, immutable = self.contents.merger(), self._combine, _IMMUTABLE
+        dropped = tuple(range(start, next_start, self._pane_ms))
+        added = tuple(range(former_end, end, self._pane_ms))
+        fired: list[tuple[Entry, Any]] = []
         again: list[Entry] = []
         entry = None
         try:
@@ -170,19 +173,28 @@ class PaneWindowOperator(WindowOperator):
                 while starts and starts[-1] < start:
                     starts.pop()
                     known.suffixes.pop()
+                newer = known.newer
                 if starts and known.last_end == former_end:
                     for pane in added:
                         if pane in panes:
-                            known.newer = combine(known.newer, panes[pane])
+                            newest = panes[pane]
+                            if newer is None:
+                                newer = newest
+                            elif type(newer) in immutable and type(newest) in immutable:
+                                newer = merge(newer, newest)
+                            else:
+                                newer = combine(newer, newest)
+                            known.newer = newer
                     known.last_end = end
                 else:
                     self._turn_over(known, start, end)
+                    newer = None
                 if known.starts:
-                    merged, newer = known.suffixes[-1], known.newer
+                    merged = known.suffixes[-1]
                     if newer is not None:
-                        is_plain = type(merged) in _IMMUTABLE and type(newer) in _IMMUTABLE
+                        is_plain = type(merged) in immutable and type(newer) in immutable
                         merged = merge(merged, newer) if is_plain else combine(merged, newer)
-                    emit(entry, merged)
+                    fired.append((entry, merged))
                 for pane in dropped:
                     panes.pop(pane, None)
                 if next_start >= known.drop_at or not panes:
@@ -195,6 +207,7 @@ class PaneWindowOperator(WindowOperator):
         except Exception as error:
             at = f"window {window!r} of key {entry.key!r}" if entry else f"window {window!r}"
             raise user_error(error, self.context, self.function, during=at) from error
+        self._emit(window, fired)
         if again:
             self.backend.event_timers.register_entries(next_end - 1, again)
 
@@ -205,25 +218,28 @@ class PaneWindowOperator(WindowOperator):
             known.timer = max(next_end, self._first_window_end(min(known.panes))) - 1
             self.backend.event_timers.register_entries(known.timer, [entry])
 
-    def _emitter(self, window: TimeWindow) -> Any:
-        """(entry, accumulator) -> None: adds the results of the window for one key."""
-        get_result, results, time_ms = self.contents.finisher(), self.results, window[1] - 1
-
-        def emit_plain(entry: Entry, accumulator: Any) -> None:
-            if type(accumulator) not in _IMMUTABLE:
-                accumulator = isolated(accumulator)
-            result = get_result(accumulator)
-            if type(result) is tuple:  # it may be tagged for a side output
-                results.add_all((result,), time_ms)
-            else:
-                results.add(result, time_ms)
-
-        def emit_through_function(entry: Entry, accumulator: Any) -> None:
-            self.backend.set_current_entry(entry)
-            self.emit_window(window, (get_result(isolated(accumulator)),))
-            self.window_function.clear(self.window_context.at(window))
-
-        return emit_plain if self.window_function.is_pass_through else emit_through_function
+    def _emit(self, window: TimeWindow, fired: list[tuple[Entry, Any]]) -> None:
+        """Adds the results of a window: of each key its accumulator."""
+        get_result, results, immutable = self.contents.finisher(), self.results, _IMMUTABLE
+        passes_through = self.window_function.is_pass_through
+        values: list[Any] = []
+        entry = None
+        try:
+            for entry, accumulator in fired:
+                result = get_result(accumulator if type(accumulator) in immutable else isolated(accumulator))
+                if passes_through:
+                    values.append(result)
+                else:
+                    self.backend.set_current_entry(entry)
+                    self.emit_window(window, (result,))
+                    self.window_function.clear(self.window_context.at(window))
+        except Exception as error:
+            at = f"window {window!r} of key {entry.key!r}" if entry else f"window {window!r}"
+            raise user_error(error, self.context, self.function, during=at) from error
+        if tuple in set(map(type, values)):  # some may be tagged for a side output
+            results.add_all(values, window[1] - 1)
+        else:
+            results.add_many(values, window[1] - 1)
 
     def _turn_over(self, known: KeyPanes, start: int, end: int) -> None:
         """The older part is used up, or of no more use: all panes of the window become it."""

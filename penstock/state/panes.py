@@ -110,11 +110,9 @@ class PanesState(SlotState):
         known = entry.slots[self._index] = KeyPanes(panes, stored, self._end_of_first(stored))
         return known
 
-    def mark(self, entry: Entry, known: KeyPanes, start: int) -> None:
-        """The pane that begins at `start` has changed, or is about to."""
-        known.open = start
-        known.changed.add(start // self._span_ms)
-        self.dirty[entry] = None
+    def chunk_of(self, start: int) -> int:
+        """The chunk that holds the pane that begins at `start`."""
+        return start // self._span_ms
 
     def drop_before(self, entry: Entry, known: KeyPanes, start: int) -> None:
         """No pane before `start` is left: the chunks that end there can go."""

@@ -31,7 +31,12 @@ def stages_in_driver() -> Iterator[None]:
             ("coalesce", _coalesce),
         ):
             patches.enter_context(mock.patch.object(DataFrame, name, replacement))
+        patches.enter_context(mock.patch("penstock.sql.streaming.epoch_runner.in_workers", _here))
         yield
+
+
+def _here(_: Any, function: Callable[[], Any]) -> None:
+    function()
 
 
 def _repartition_by_id(frame: Any, partitions: int, _: Any) -> Any:

@@ -83,7 +83,7 @@ class Killed(BaseException):
 
 
 class Circumstances:
-    """What happens to the jobs of one run of a case. `kills` counts how often that was death."""
+    """What happens to the jobs of one run of a case: `kills` counts deaths, `epochs` those that were survived."""
 
     def __init__(self, way: Way, case_name: str, folder: pathlib.Path) -> None:
         self._way = way
@@ -93,6 +93,7 @@ class Circumstances:
         self._dead: set[str] = set()
         self._published: set[tuple[str, int]] = set()
         self.kills = 0
+        self.epochs = 0
 
     def settings(self) -> dict[str, str]:
         """The configuration of the case's environments."""
@@ -161,6 +162,7 @@ class Circumstances:
         if dies:
             self._dead.add(metadata.job_id)
             raise Killed
+        self.epochs += 1
 
     def _unless_dead(self) -> Callable[..., None]:
         def close(loop: Any) -> None:

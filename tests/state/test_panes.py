@@ -25,7 +25,9 @@ def panes_of(backend, key, since=-1000):
 def put(backend, key, start, accumulator):
     state, entry, known = panes_of(backend, key)
     known.panes[start] = accumulator
-    state.mark(entry, known, start)
+    known.open = start
+    known.changed.add(state.chunk_of(start))
+    state.dirty[entry] = None
 
 
 def written(subtask):

@@ -72,6 +72,8 @@ def can_cast(source: DataType, target: DataType) -> bool:
         return len(source) == len(target) and all(can_cast(a, b) for a, b in pairs)
     if isinstance(source, (ArrayType, MapType, RowType)):
         return isinstance(target, _TEXT)
+    if isinstance(source, NumericType) and "_TO_" in getattr(target, "resolution", ""):
+        return False  # a number is a number of one unit
     return any(isinstance(source, sources) and isinstance(target, targets) for sources, targets in _TARGETS)
 
 

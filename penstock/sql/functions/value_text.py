@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from penstock.common.datatypes import (
     ArrayType,
+    BinaryType,
     BooleanType,
     CharType,
     DataType,
@@ -17,6 +18,7 @@ from penstock.common.datatypes import (
     RowType,
     TimestampType,
     TimeType,
+    VarBinaryType,
     VarCharType,
     YearMonthIntervalType,
 )
@@ -40,6 +42,11 @@ def _or_null(sql: str, data_type: DataType) -> str:
 
 def _boolean(sql: str, data_type: DataType) -> str:
     return f"upper(CAST({sql} AS STRING))"
+
+
+def _binary(sql: str, data_type: DataType) -> str:
+    """Bytes that are not UTF-8 become replacement characters; Spark's CAST would let them through."""
+    return f"decode({sql}, 'UTF-8')"
 
 
 def _decimal(sql: str, data_type: DataType) -> str:
@@ -129,6 +136,8 @@ def _row(sql: str, data_type: DataType) -> str:
 
 _WRITERS: tuple[tuple[type[DataType], Callable[[str, DataType], str]], ...] = (
     (BooleanType, _boolean),
+    (BinaryType, _binary),
+    (VarBinaryType, _binary),
     (DecimalType, _decimal),
     (TimestampType, _clock),
     (LocalZonedTimestampType, _clock),

@@ -88,7 +88,12 @@ CASES: list[tuple[str, tuple[Any, ...], Any]] = [
     ("REGEXP", (text("a(b"), text("(b")), False),
     ("REGEXP_COUNT", (text("abc"), text("[")), None),
     ("REGEXP_SUBSTR", (text(""), text("a*")), ""),
+    ("LIKE", (text("a special b\nrequests"), "%special%requests%"), True),
+    ("LIKE", (text("requests special"), "%special%requests%"), False),
+    ("LIKE", (text("aab"), "_a%b_"), False),
+    ("LIKE", (text("xaybz"), "_a%b_"), True),
     # casts
+    ("CAST", (b"abc\x00\xff", Target(DataTypes.STRING())), "abc\x00\ufffd"),
     ("TRY_CAST", (text("-42.99"), Target(DataTypes.INT())), -42),
     ("TRY_CAST", (text("1e3"), Target(DataTypes.INT())), None),
     ("TRY_CAST", (text("\t12"), Target(DataTypes.INT())), None),
