@@ -28,9 +28,9 @@ def batch_of(table):
 
 
 class ByRows(DeltaOperator):
-    """A columnar operator behind the interface of the others."""
+    """A columnar operator behind the interface of the others; `types` are those of each input."""
 
-    def __init__(self, operator, types):
+    def __init__(self, operator, *types):
         self._operator, self._types = operator, types
 
     def open(self, context):
@@ -43,7 +43,7 @@ class ByRows(DeltaOperator):
         self._operator.begin_epoch()
 
     def process(self, input_index, batch):
-        self._operator.process_table(input_index, table_of(batch, self._types))
+        self._operator.process_table(input_index, table_of(batch, self._types[input_index]))
 
     def advance(self, watermark):
         self._operator.advance(watermark)

@@ -21,7 +21,7 @@ rows = timed_rows([st.sampled_from([1, 2, 7, None]), st.sampled_from(["a", "b"])
 
 
 def columnar(keys, bounds):
-    return ByRows(ColumnarIntervalJoin(keys, keys, 2, 2, *bounds), TYPES)
+    return ByRows(ColumnarIntervalJoin(keys, keys, 2, 2, *bounds), TYPES, TYPES)
 
 
 def by_rows(keys, bounds):

@@ -16,13 +16,14 @@ from penstock.common.codecs import compile_codec
 from penstock.common.ids import MAX_WATERMARK, MIN_WATERMARK
 from penstock.common.key_groups import subtask_for_key
 from penstock.delta.base import Batch
+from penstock.delta.columnar.base import ColumnarOperator
 from penstock.delta.local.base import LocalStage
 from penstock.sql.connectors.spark_types import arrow_type
 from penstock.sql.dialect.statement_parser import parse_query
 from penstock.sql.streaming.physical import DeltaNode, PhysicalNode, ScanNode, Stream, WatermarkNode
 from penstock.sql.streaming.planner import Planner
 from penstock.table import EnvironmentSettings, TableEnvironment
-from tests.delta.arrow_rows import batch_of, table_of
+from tests.delta.arrow_rows import ByRows, batch_of, table_of
 from tests.delta.harness import Harness
 from tests.properties.sql_differential.cases import Case
 from tests.properties.sql_differential.linear import Row, rows_of
@@ -124,7 +125,13 @@ def _through(local: LocalStage, rows: list[Row], stream: Stream) -> list[Row]:
 
 def _subtasks(node: DeltaNode) -> list[Harness]:
     frozen = pickle.dumps(node.operator)
-    return [Harness(lambda: pickle.loads(frozen)) for _ in range(node.parallelism)]
+    types = [[arrow_type(f.type) for f in stream.fields] for stream in node.inputs]
+
+    def thawed() -> Any:
+        operator = pickle.loads(frozen)
+        return ByRows(operator, *types) if isinstance(operator, ColumnarOperator) else operator
+
+    return [Harness(thawed) for _ in range(node.parallelism)]
 
 
 def _owner(key: Row, parallelism: int) -> int:
