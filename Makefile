@@ -57,12 +57,13 @@ recovery: setup
 chaos: setup
 	PENSTOCK_KILLS=50 $(BIN)/python -m pytest tests/recovery
 
-# Random streaming SQL programs against DuckDB; SEED=n runs the same programs again.
+# Random streaming SQL programs against DuckDB; SEED=n runs the same programs again. On Spark, but Python stages run in
+# the driver; `make unit` has some with workers.
 SEED ?= $(shell date +%s)
 PROGRAMS ?= 500
 differential: setup
 	@echo "SEED=$(SEED)"
-	PENSTOCK_SEED=$(SEED) PENSTOCK_PROGRAMS=$(PROGRAMS) PENSTOCK_SPARK_PROGRAMS=$(PROGRAMS) \
+	PENSTOCK_SEED=$(SEED) PENSTOCK_PROGRAMS=$(PROGRAMS) PENSTOCK_SPARK_PROGRAMS=$(PROGRAMS) PENSTOCK_IN_DRIVER=1 \
 		$(BIN)/python -m pytest --maxfail=1 tests/properties/sql_differential
 
 # Side by side with PyFlink and Spark; takes a while, wants a quiet machine.

@@ -2,16 +2,20 @@
 
 PENSTOCK_SPARK_PROGRAMS   how many programs (default 24)
 PENSTOCK_SEED             which ones: the same number gives the same programs
+PENSTOCK_IN_DRIVER        if set, Python stages run in the driver (tests/conformance/in_driver.py), some times as fast
 """
 
 from __future__ import annotations
 
+import os
 import pathlib
 import tempfile
+from contextlib import nullcontext
 
 import pytest
 from hypothesis import given, seed
 
+from tests.conformance.in_driver import stages_in_driver
 from tests.properties.sql_differential.cases import Case, cases, few, first_seed, parts
 from tests.properties.sql_differential.compare import check
 from tests.properties.sql_differential.on_spark import run_on_spark
@@ -25,7 +29,8 @@ def test_a_program_on_spark_answers_as_duckdb_does(part: int) -> None:
     @few
     @given(case=cases(epoch_sizes=(0, 5, 9)))
     def run(case: Case) -> None:
-        with tempfile.TemporaryDirectory() as folder:
+        stages = stages_in_driver() if os.environ.get("PENSTOCK_IN_DRIVER") else nullcontext()
+        with tempfile.TemporaryDirectory() as folder, stages:
             check(case, run_on_spark(case, pathlib.Path(folder)))
 
     run()
