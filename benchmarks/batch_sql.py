@@ -5,7 +5,7 @@ runs each query; the best run counts, from handing over the text to holding all 
 the engines, in order: a wrong answer ends the benchmark. Flink has a cluster of its own on this machine, started
 before: a TaskManager of 5 GB with two slots, everything else as it comes. penstock and Spark use all cores. Data and
 queries: benchmarks/tpch.
-usage: batch_sql.py [--gigabytes 1.0] [--runs 2] [--engines penstock,Flink,Spark] [--queries q01,q03]
+usage: batch_sql.py [--gigabytes 1.0] [--runs 1] [--engines penstock,Flink,Spark] [--queries q01,q03]
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Result = dict[str, Any]
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--gigabytes", type=float, default=1.0, help="on disk; 1.0: 20 million line items")
-    parser.add_argument("--runs", type=int, default=2, help="runs per query, of which the best counts")
+    parser.add_argument("--runs", type=int, default=1, help="runs per query, of which the best counts")
     parser.add_argument("--engines", default="penstock,Flink,Spark")
     parser.add_argument("--queries", default="", help="all, unless named")
     arguments = parser.parse_args()
