@@ -131,7 +131,18 @@ def _converter(data_type: DataType, iso: bool) -> ToColumn:
         return convert
     if isinstance(data_type, FloatType):
         return lambda column: _finite(column).cast(pa.float32())
+    if isinstance(data_type, DecimalType):
+        return _fitting
     return _finite if isinstance(data_type, DoubleType) else lambda column: column
+
+
+def _fitting(column: pa.Array) -> pa.Array:
+    """Arrow reads 10000 as a DECIMAL(6, 2) although it has seven digits then; only validation notices."""
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        raise NotCertain from None
+    return column
 
 
 def _finite(column: pa.Array) -> pa.Array:

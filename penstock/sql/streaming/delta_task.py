@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from penstock.checkpoint.storage import CheckpointStorage
 from penstock.common.codecs import compile_codec
 from penstock.common.datatypes import RowType
-from penstock.common.ids import MIN_WATERMARK, EpochId
+from penstock.common.ids import MAX_WATERMARK, MIN_WATERMARK, EpochId
 from penstock.common.pickling import unship
 from penstock.delta.base import Batch, DeltaContext, DeltaOperator
 from penstock.delta.columnar.base import ColumnarOperator
@@ -76,7 +76,7 @@ class DeltaTask:
         restore = self.restores[subtask]
         groups = (restore.first_key_group, restore.last_key_group)
         key = StateKey(self.job_id, self.uid, subtask, groups)
-        with KEPT.using(key, lambda: self._open(key)) as state:
+        with KEPT.using(key, lambda: self._open(key), last=self.watermark == MAX_WATERMARK) as state:
             snapshot = state.begin_epoch(restore, self.processing_time_ms)
             watermark = max(self.watermark, marks.watermark())
             context = self._run(operator, state, subtask, tables, watermark)

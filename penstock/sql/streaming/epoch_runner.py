@@ -9,6 +9,7 @@ workers keep their states open (`kept_states.py`).
 from __future__ import annotations
 
 import functools
+import logging
 import uuid
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+_log = logging.getLogger(__name__)
+
+
 class SqlEpochRunner:
     """An `EpochRunner` for a streaming query."""
 
@@ -37,6 +41,7 @@ class SqlEpochRunner:
         self._spark = spark
         self._udf_text = udf_text
         self._group = f"penstock-sql-{uuid.uuid4().hex}"
+        self._states_are_kept = False
 
     def run(self, plans: Sequence[LevelPlan]) -> list[SubtaskReport]:
         epoch = plan_epoch(self._job, self._query, plans)
@@ -54,6 +59,10 @@ class SqlEpochRunner:
             raise spark_error(error) from error
         finally:
             relations.close()
+        if epoch.final:
+            self._close_kept()
+        else:
+            self._states_are_kept = any(isinstance(node, DeltaNode) for node in self._query.nodes)
         return subtask_reports(self._job, self._query, epoch, collector.reports(), committables)
 
     def cancel(self) -> None:
@@ -61,8 +70,17 @@ class SqlEpochRunner:
 
     def close(self) -> None:
         """Closes the states that workers have kept; those that are not reached die with their idle worker."""
-        if any(isinstance(node, DeltaNode) for node in self._query.nodes):
+        self._close_kept()
+
+    def _close_kept(self) -> None:
+        """Copies in the workers that had a subtask before; the last epoch closes those it works on itself."""
+        if not self._states_are_kept:
+            return
+        self._states_are_kept = False
+        try:
             in_workers(self._spark.sparkContext, functools.partial(_close_states, self._job.job_id))
+        except Exception as error:
+            _log.warning("could not close the states of job %s in the workers: %s", self._job.job_id, error)
 
 
 def _close_states(job_id: str) -> None:

@@ -31,16 +31,23 @@ class KeptStates:
 
     @contextmanager
     def using(
-        self, key: StateKey, open_state: Callable[[], StoredKeyedBackend]
+        self, key: StateKey, open_state: Callable[[], StoredKeyedBackend], last: bool = False
     ) -> Iterator[StoredKeyedBackend]:
-        """The state for one epoch. If that fails, the copy is closed: nobody knows what it holds."""
+        """The state for one epoch. If that fails, the copy is closed: nobody knows what it holds.
+
+        Args:
+            last: Nothing will be read of it again, so it is not kept either.
+        """
         state = self._open.pop(key, None) or open_state()
         try:
             yield state
         except BaseException:
             state.close()
             raise
-        self._open[key] = state
+        if last:
+            state.close()
+        else:
+            self._open[key] = state
 
     def close_job(self, job_id: str) -> int:
         """Closes all states of a job; answers how many there were."""

@@ -207,6 +207,7 @@ def json_files(draw: st.DrawFn) -> tuple[dict[str, Any], bytes, dict[str, str]]:
 @RELAXED
 @given(json_files())
 @example(({"d": TYPES["d"]}, b'{"d": NaN}\n', {}))
+@example(({"m": TYPES["m"]}, b'{"m": 10000}\n', {}))
 @example(({"d": TYPES["d"]}, b'{"unknown": -Inf, "d": 1}\n', {}))
 @example(({"s": TYPES["s"]}, b'{"s": "a"}{"s": "b"}\n{"s":\n{"s": 1}}\n', {}))
 @example(({"s": TYPES["s"]}, b'{"s": "\xff"}\n', {}))

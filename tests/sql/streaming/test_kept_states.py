@@ -47,3 +47,10 @@ def test_other_key_groups_are_another_state_and_the_end_of_a_job_closes_all_of_i
             pass
     assert kept.close_job("job") == 2
     assert [state.closed for state in states.values()] == [1, 1, 0]
+
+
+def test_after_the_last_epoch_a_state_is_closed() -> None:
+    kept, state = KeptStates(), State()
+    with kept.using(KEY, lambda: state, last=True):  # type: ignore[arg-type, return-value]
+        assert not state.closed
+    assert state.closed == 1 and kept.close_job("job") == 0

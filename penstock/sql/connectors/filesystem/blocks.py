@@ -117,12 +117,11 @@ def _blocks(scan: FileScan) -> Callable[[FileSplit, Place], Blocks]:
     if scan.format_name == "parquet":
         return lambda split, place: ((0, 1, block) for block in read_blocks(scan, split, place.row))
     file_format = find_format(scan.format_name)
-    if file_format.decoder is None:
-        return lambda split, place: iter([(0, 1, scan.changes(split))])
     options = file_format.read_options(scan.options)
-    if file_format.framing == "csv":
-        if not CsvColumns.reads(options):
-            return lambda split, place: iter([(0, 1, scan.changes(split))])
+    is_csv = file_format.framing == "csv"
+    if file_format.decoder is None or (is_csv and not CsvColumns.reads(options)):
+        return lambda split, place: iter([(0, 1, scan.changes(split))])
+    if is_csv:
         build = RowsToArrow(scan.file_type).column
         native = CsvColumns(scan.file_type, options, scan.wanted, build)
         csv_decoder = CsvDecoder(scan.file_type, options, scan.wanted)
