@@ -12,6 +12,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from penstock.runtime.spark.java import prepare_java
+from penstock.runtime.spark.jit import spare_optimizer
 from penstock.runtime.spark.quiet import filtered_stderr, log4j_configuration
 
 if TYPE_CHECKING:
@@ -58,7 +59,9 @@ def get_spark(options: Mapping[str, str] | None = None) -> SparkSession:
     for key, value in settings.items():
         builder = builder.config(key, value)
     with filtered_stderr():
-        return builder.getOrCreate()
+        session = builder.getOrCreate()
+    spare_optimizer(session.sparkContext)
+    return session
 
 
 def _default_memory() -> str:
