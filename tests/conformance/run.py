@@ -35,9 +35,10 @@ def main() -> int:
     _same_surroundings_as_the_recording()
     sys.path[:0] = [str(HERE), str(HERE.parent.parent)]
     from cases import collect
+    from quick_spark import start_quick_spark
 
     config = _configuration(args)
-    _start_spark(args.ways is not None)
+    start_quick_spark(args.ways is not None)
     os.environ["PENSTOCK_PROPERTIES"] = "\n".join(f"{key}: {value}" for key, value in config.items())
     skips = _skips(args.skips)
     tallies: dict[str, Tally] = {}
@@ -145,23 +146,6 @@ def _watchdog(timeout: float, barked: threading.Event) -> Iterator[None]:
     finally:
         done.set()
         signal.signal(signal.SIGALRM, before or signal.SIG_DFL)
-
-
-def _start_spark(tiny: bool) -> None:
-    """The session that all cases share, started outside of any case's time.
-
-    A case's queries run once over few rows: what the optimising compiler would spend on them is never earned
-    back, so the JVM only has the quick one. That halves its CPU time. With `tiny`, relations that Spark makes
-    itself have one partition.
-    """
-    from penstock.runtime.spark.quiet import log4j_configuration
-    from penstock.runtime.spark.session import get_spark
-
-    java = f"-Dlog4j2.configurationFile={log4j_configuration()} -XX:TieredStopAtLevel=1"
-    options = {"spark.driver.extraJavaOptions": java}
-    if tiny:
-        options.update({"spark.sql.leafNodeDefaultParallelism": "1", "spark.sql.shuffle.partitions": "1"})
-    get_spark(options).range(1).count()
 
 
 def _cancel_spark_jobs() -> None:
