@@ -39,53 +39,35 @@ from penstock.common.datatypes import (
     YearMonthIntervalType,
 )
 from penstock.common.errors import NotSupportedError
+from penstock.sql.functions.text import quoted_name, spark_type
 from penstock.sql.functions.types import BitmapType
 
-_SIMPLE: dict[type[DataType], tuple[str, pa.DataType]] = {
-    CharType: ("STRING", pa.string()),
-    VarCharType: ("STRING", pa.string()),
-    BooleanType: ("BOOLEAN", pa.bool_()),
-    TinyIntType: ("TINYINT", pa.int8()),
-    SmallIntType: ("SMALLINT", pa.int16()),
-    IntType: ("INT", pa.int32()),
-    BigIntType: ("BIGINT", pa.int64()),
-    FloatType: ("FLOAT", pa.float32()),
-    DoubleType: ("DOUBLE", pa.float64()),
-    DateType: ("DATE", pa.date32()),
-    BinaryType: ("BINARY", pa.binary()),
-    VarBinaryType: ("BINARY", pa.binary()),
-    BitmapType: ("BINARY", pa.binary()),
-    TimestampType: ("TIMESTAMP_NTZ", pa.timestamp("us")),
-    LocalZonedTimestampType: ("TIMESTAMP", pa.timestamp("us", "UTC")),
-    DayTimeIntervalType: ("INTERVAL DAY TO SECOND", pa.duration("us")),
-    YearMonthIntervalType: ("INTERVAL YEAR TO MONTH", pa.int32()),
-    NullType: ("VOID", pa.null()),
+_SIMPLE: dict[type[DataType], pa.DataType] = {
+    CharType: pa.string(),
+    VarCharType: pa.string(),
+    BooleanType: pa.bool_(),
+    TinyIntType: pa.int8(),
+    SmallIntType: pa.int16(),
+    IntType: pa.int32(),
+    BigIntType: pa.int64(),
+    FloatType: pa.float32(),
+    DoubleType: pa.float64(),
+    DateType: pa.date32(),
+    BinaryType: pa.binary(),
+    VarBinaryType: pa.binary(),
+    BitmapType: pa.binary(),
+    TimestampType: pa.timestamp("us"),
+    LocalZonedTimestampType: pa.timestamp("us", "UTC"),
+    DayTimeIntervalType: pa.duration("us"),
+    YearMonthIntervalType: pa.int32(),
+    NullType: pa.null(),
 }
-
-
-def spark_type(data_type: DataType) -> str:
-    """The Spark SQL type that holds values of a Flink type."""
-    if type(data_type) in _SIMPLE:
-        return _SIMPLE[type(data_type)][0]
-    if isinstance(data_type, DecimalType):
-        return f"DECIMAL({data_type.precision},{data_type.scale})"
-    if isinstance(data_type, TimeType):
-        return "TIME(6)"
-    if isinstance(data_type, ArrayType):
-        return f"ARRAY<{spark_type(data_type.element_type)}>"
-    if isinstance(data_type, MapType):
-        return f"MAP<{spark_type(data_type.key_type)},{spark_type(data_type.value_type)}>"
-    if isinstance(data_type, MultisetType):
-        return f"MAP<{spark_type(data_type.element_type)},INT>"
-    if isinstance(data_type, RowType):
-        return f"STRUCT<{', '.join(f'{quote(f.name)}: {spark_type(f.data_type)}' for f in data_type.fields)}>"
-    raise _unsupported(data_type)
 
 
 def arrow_type(data_type: DataType) -> pa.DataType:
     """The Arrow type in which PySpark exchanges values of that Spark type."""
     if type(data_type) in _SIMPLE:
-        return _SIMPLE[type(data_type)][1]
+        return _SIMPLE[type(data_type)]
     if isinstance(data_type, DecimalType):
         return pa.decimal128(data_type.precision, data_type.scale)
     if isinstance(data_type, TimeType):
@@ -105,13 +87,9 @@ def _unsupported(data_type: DataType) -> NotSupportedError:
     return NotSupportedError(f"type {data_type.as_summary()} in a connector", "it has no Arrow form yet")
 
 
-def quote(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
-
-
 def spark_schema(row_type: RowType) -> str:
     """A DDL text for `mapInArrow` and readers."""
-    return ", ".join(f"{quote(f.name)} {spark_type(f.data_type)}" for f in row_type.fields)
+    return ", ".join(f"{quoted_name(f.name)} {spark_type(f.data_type)}" for f in row_type.fields)
 
 
 Convert = Callable[[Any], Any]

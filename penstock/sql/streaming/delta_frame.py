@@ -15,10 +15,11 @@ from penstock.common.datatypes import DataType, RowField, RowType
 from penstock.common.errors import InvariantError
 from penstock.common.pickling import ship
 from penstock.sql.algebra import Plan, Project, SetOp
+from penstock.sql.connectors.spark_types import spark_schema
 from penstock.sql.functions.text import spark_type
 from penstock.sql.streaming.delta_task import DeltaTask
 from penstock.sql.streaming.exchange_task import LocalTask, MarkTask, ShapeTask, shape_names
-from penstock.sql.streaming.physical import HIDDEN, DeltaNode, ddl
+from penstock.sql.streaming.physical import HIDDEN, DeltaNode
 from penstock.sql.streaming.task_report import Chain, Stage
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def delta_frame(relations: Relations, node: DeltaNode) -> DataFrame:
         from pyspark.sql.functions import col
 
         frame = frame.repartitionById(node.parallelism, col("__subtask"))
-    return frame.mapInArrow(task.__call__, ddl(node.row_type))
+    return frame.mapInArrow(task.__call__, spark_schema(node.row_type))
 
 
 def union_parts(plan: Plan) -> list[Plan]:

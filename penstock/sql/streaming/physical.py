@@ -25,7 +25,6 @@ from penstock.delta.columns import KIND, POSITION, WATERMARK
 from penstock.delta.local.base import LocalStage
 from penstock.sql.algebra import DataFrameScan, Field, Fields, Plan, Project, Scan, Values
 from penstock.sql.connectors import SqlConnector
-from penstock.sql.functions.text import quoted_name, spark_type
 from penstock.sql.rex import Const, InputRef, Rex
 
 HIDDEN: Fields = (
@@ -178,8 +177,3 @@ class WatermarkText:
         if isinstance(self.type, LocalZonedTimestampType):
             moment = f"timestamp_millis({millis})"
         return f"if({millis} = CAST('{MIN_WATERMARK}' AS BIGINT), NULL, {moment})"
-
-
-def ddl(row_type: RowType) -> str:
-    """The schema text of a Python stage's output."""
-    return ", ".join(f"{quoted_name(f.name)} {spark_type(f.data_type)}" for f in row_type.fields)

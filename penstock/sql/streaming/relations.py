@@ -16,6 +16,7 @@ from penstock.common.errors import InvariantError
 from penstock.runtime.plan import JobDefinition
 from penstock.sql.algebra import DataFrameScan, Plan, Project
 from penstock.sql.batch import register_udfs
+from penstock.sql.connectors.spark_types import spark_schema
 from penstock.sql.functions.text import spark_type
 from penstock.sql.rex import InputRef
 from penstock.sql.spark_text import SparkWriter
@@ -33,7 +34,6 @@ from penstock.sql.streaming.physical import (
     ScanNode,
     ValuesNode,
     WatermarkNode,
-    ddl,
     hidden_constants,
 )
 from penstock.sql.streaming.query import Query
@@ -147,7 +147,7 @@ class Relations:
         if isinstance(node, ScanNode):
             if reads_relation(node):
                 return self._once(node, self._relation(node))
-            return self._scanned(node).frame(ddl(node.row_type))
+            return self._scanned(node).frame(spark_schema(node.row_type))
         if isinstance(node, WatermarkNode):
             return self._watermark(node)
         if isinstance(node, LookupNode):
@@ -184,7 +184,7 @@ class Relations:
 
     def _watermark(self, node: WatermarkNode) -> DataFrame:
         below = self.straight(node.inputs[0].plan)
-        task, schema = self._watermark_task(node), ddl(node.row_type)
+        task, schema = self._watermark_task(node), spark_schema(node.row_type)
         if below is not None:
             return below.then(task).frame(schema)
         return self.frame(node.inputs[0].plan).mapInArrow(task.__call__, schema)
@@ -212,7 +212,7 @@ class Relations:
             *node.row_type.fields[-len(HIDDEN) :],
         ]
         task = LookupTask(node.view, node.spec, RowType(columns, nullable=False), node.row_type)
-        return self.frame(stream.plan).mapInArrow(task.__call__, ddl(node.row_type))
+        return self.frame(stream.plan).mapInArrow(task.__call__, spark_schema(node.row_type))
 
 
 def _no_scan(scan: Any) -> str:

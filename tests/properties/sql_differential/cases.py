@@ -7,12 +7,16 @@ spend most of their time on variations of what they have seen; hypothesis varies
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
+from unittest import mock
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
+from penstock.delta import rank, row_store
 from tests.properties.sql_differential.queries import Program, Queries
 from tests.properties.sql_differential.tables import Table, tables
 
@@ -45,12 +49,25 @@ class Case:
     parallelism: int
     restores: frozenset[int]
     """Epochs before which all subtasks are lost and restored (in process only)."""
+    tight: bool
+    """Whether operators change over to their form for many rows after a handful already."""
+    may_be_empty: bool
+    """Whether the program is worth running even if its answer has no rows."""
 
     def settings(self) -> dict[str, str]:
         settings = {"parallelism.default": str(self.parallelism), "table.local-time-zone": "UTC"}
         if self.epoch_size:
             settings["execution.epoch.max-records"] = str(self.epoch_size)
         return settings
+
+    @contextmanager
+    def limits(self) -> Iterator[None]:
+        """In the block, the operators of this process have the case's limits."""
+        with ExitStack() as patches:
+            if self.tight:
+                patches.enter_context(mock.patch.object(row_store, "SMALL", 2))
+                patches.enter_context(mock.patch.object(rank, "_kept", lambda partition: partition.end))
+            yield
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """What hypothesis shows; the failure itself tells the rest."""
@@ -68,4 +85,6 @@ def cases(draw: Any, depth: int = 3, epoch_sizes: tuple[int, ...] = (0, 1, 3, 7)
         draw(st.sampled_from(epoch_sizes)),
         draw(st.integers(1, 3)),
         draw(st.frozensets(st.integers(0, 4), max_size=2)),
+        draw(st.booleans()),
+        draw(st.integers(0, 7)) == 7,
     )

@@ -207,9 +207,13 @@ class Queries(Expressions):
 
     def _set_operation(self, depth: int) -> Relation:
         left, right = self.source(depth), self.source(depth)
-        first = self._some(left.scope, 3)
-        second = [self.counterpart(right.scope, e.type, 1) for e in first]
-        operator = self.pick(("UNION ALL", "UNION", "INTERSECT", "EXCEPT", "INTERSECT ALL", "EXCEPT ALL"))
+        if self.chance(3):
+            first = self._some(left.scope, 3)
+            second = [self.counterpart(right.scope, e.type, 1) for e in first]
+        else:  # few columns as they are: rows that both sides have, and have several times
+            first = [self.pick(left.scope) for _ in range(self.pick((1, 1, 2)))]
+            second = [self.value(right.scope, e.type, 0) for e in first]
+        operator = self.pick(("INTERSECT ALL", "EXCEPT ALL", "UNION ALL", "UNION", "INTERSECT", "EXCEPT"))
         arms = [
             self._result(items, sql("{}{}", arm.text, self._where(arm.scope)), False).text
             for items, arm in ((first, left), (second, right))

@@ -159,7 +159,7 @@ def tables(draw: Any, name: str, max_changes: int = 20) -> Table:
     if rowtime:
         columns.append(Column(f"{name}_time", TIMESTAMP, False))
     cells = [st.sampled_from((*c.type.domain, None) if c.nullable else c.type.domain) for c in columns]
-    step = st.tuples(st.integers(0, 5), st.integers(0, 9), st.tuples(*cells))
+    step = st.tuples(st.integers(0, 8), st.integers(0, 9), st.tuples(*cells))
     least = draw(st.sampled_from((0, 6, 8, 8, 10, 10, 12, 14)))
     steps = draw(st.lists(step, min_size=least, max_size=max_changes))
     changes = _history(steps, appends, primary_key, rowtime)
@@ -169,20 +169,22 @@ def tables(draw: Any, name: str, max_changes: int = 20) -> Table:
 def _history(
     steps: list[tuple[int, int, Values]], appends: bool, primary_key: bool, rowtime: bool
 ) -> tuple[Change, ...]:
-    """Steps are (what: 0-3 insert, 4 update, 5 delete; which row; values)."""
+    """Steps are (what: 0-3 insert, 4 update, 5-6 delete, 7-8 insert a row that is there; which row; values)."""
     changes: list[Change] = []
     present: list[Values] = []
     for number, (what, which, drawn) in enumerate(steps):
+        if what > 6 and present:
+            drawn = present[which % len(present)]
         row = (number if appends else number % 11, *drawn[1:]) if primary_key else drawn
         if rowtime:
             row = (*row[:-1], FIRST_MOMENT + dt.timedelta(minutes=number * 17 % 41))
         taken = primary_key and any(row[0] == other[0] for other in present)
-        if appends or not present or (what < 4 and not taken):
+        if appends or not present or (what not in (4, 5, 6) and not taken):
             changes.append(Change(None, row))
             present.append(row)
             continue
         before = present.pop(which % len(present))
-        if what == 5:
+        if what in (5, 6):
             changes.append(Change(before, None))
             continue
         after = (before[0], *row[1:]) if primary_key else row

@@ -7,10 +7,10 @@ PENSTOCK_SEED       which ones: the same number gives the same programs
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, seed
+from hypothesis import assume, given, seed
 
 from tests.properties.sql_differential.cases import Case, cases, few, first_seed, parts
-from tests.properties.sql_differential.compare import check
+from tests.properties.sql_differential.compare import check, is_worth_running
 from tests.properties.sql_differential.in_process import run_in_process
 
 
@@ -20,6 +20,8 @@ def test_a_program_without_spark_answers_as_duckdb_does(part: int) -> None:
     @few
     @given(case=cases())
     def run(case: Case) -> None:
-        check(case, run_in_process(case))
+        assume(is_worth_running(case))
+        with case.limits():
+            check(case, run_in_process(case))
 
     run()

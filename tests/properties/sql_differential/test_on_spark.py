@@ -13,11 +13,11 @@ import tempfile
 from contextlib import nullcontext
 
 import pytest
-from hypothesis import given, seed
+from hypothesis import assume, given, seed
 
 from tests.conformance.in_driver import stages_in_driver
 from tests.properties.sql_differential.cases import Case, cases, few, first_seed, parts
-from tests.properties.sql_differential.compare import check
+from tests.properties.sql_differential.compare import check, is_worth_running
 from tests.properties.sql_differential.on_spark import run_on_spark
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(3600)]
@@ -29,8 +29,9 @@ def test_a_program_on_spark_answers_as_duckdb_does(part: int) -> None:
     @few
     @given(case=cases(epoch_sizes=(0, 5, 9)))
     def run(case: Case) -> None:
+        assume(is_worth_running(case))
         stages = stages_in_driver() if os.environ.get("PENSTOCK_IN_DRIVER") else nullcontext()
-        with tempfile.TemporaryDirectory() as folder, stages:
+        with tempfile.TemporaryDirectory() as folder, stages, case.limits():
             check(case, run_on_spark(case, pathlib.Path(folder)))
 
     run()

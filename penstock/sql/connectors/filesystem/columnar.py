@@ -19,7 +19,8 @@ from penstock.sql.connectors.base import new_view_name
 from penstock.sql.connectors.filesystem.files import FileEntry
 from penstock.sql.connectors.filesystem.partitions import Partitioning, escape
 from penstock.sql.connectors.filesystem.writer import StagedFile
-from penstock.sql.connectors.spark_types import quote, spark_schema, spark_type
+from penstock.sql.connectors.spark_types import spark_schema
+from penstock.sql.functions.text import quoted_name, spark_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -58,13 +59,13 @@ def relation(spark: SparkSession, connector: FileSystemConnector, table: Catalog
         return view
     columns = [_column(f, connector, table) for f in table.physical_schema.fields]
     for column in table.requested_metadata:
-        columns.append(f"{_METADATA[column.metadata_key or column.name]} AS {quote(column.name)}")
+        columns.append(f"{_METADATA[column.metadata_key or column.name]} AS {quoted_name(column.name)}")
     return f"(SELECT {', '.join(columns)} FROM {view})"
 
 
 def _nulls(connector: FileSystemConnector, table: CatalogTable) -> list[str]:
     fields = connector.relation_type(table).fields
-    return [f"CAST(NULL AS {spark_type(f.data_type)}) AS {quote(f.name)}" for f in fields]
+    return [f"CAST(NULL AS {spark_type(f.data_type)}) AS {quoted_name(f.name)}" for f in fields]
 
 
 @dataclass
@@ -108,7 +109,7 @@ def locations(connector: FileSystemConnector, files: Sequence[FileEntry]) -> lis
 
 
 def _column(field: RowField, connector: FileSystemConnector, table: CatalogTable) -> str:
-    name = quote(field.name)
+    name = quoted_name(field.name)
     if field.name not in table.partition_keys:
         return name
     default = connector.values["partition.default-name"].replace("'", "''")
