@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 from penstock.connectors.sink import Committer
 from penstock.sql.algebra import Sink
 from penstock.sql.connectors import KIND_COLUMN
-from penstock.sql.connectors.filesystem import columnar
 from penstock.sql.connectors.filesystem.connector import FileSystemConnector
-from penstock.sql.connectors.filesystem.writer import STAGED_SCHEMA, StagedFile, commit
+from penstock.sql.connectors.filesystem.writer import commit
 from penstock.sql.connectors.print import PrintConnector
 
 if TYPE_CHECKING:
@@ -39,6 +38,7 @@ class FileEpochSink(Committer):
         self._sink = sink
         self._changelog = changelog
         self._staging = f"{connector.store.root}/.staging_{uuid.uuid4().hex}"
+        self._limit = connector.size_limit()
         self._waiting = False
 
     def take(self, spark: SparkSession, frame: DataFrame) -> tuple[Any, ...]:
@@ -47,14 +47,9 @@ class FileEpochSink(Committer):
         return staged
 
     def _stage(self, frame: DataFrame) -> tuple[Any, ...]:
-        connector, table = self._connector, self._sink.table
         rows = named(frame, self._sink, self._changelog)
-        if columnar.reads(connector.format.name):
-            folder = f"{self._staging}/{uuid.uuid4().hex}"
-            return tuple(columnar.stage(connector, table, rows, folder))
-        writer = connector.sink(table, self._staging, kind_column=self._changelog)
-        reported = rows.mapInArrow(writer.write, STAGED_SCHEMA).collect()
-        return tuple(StagedFile(row.staged, row.folder, row.name) for row in reported)
+        folder = f"{self._staging}/{uuid.uuid4().hex}"
+        return tuple(self._connector.stage(self._sink.table, rows, folder, self._limit))
 
     def commit(self, committables: Sequence[Any]) -> None:
         from pyarrow import fs

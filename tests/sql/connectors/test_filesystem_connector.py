@@ -221,6 +221,21 @@ def test_a_success_file_marks_each_committed_partition(
     assert table.read() == [(1, 7)]
 
 
+@pytest.mark.parametrize("format_name", ["csv", "parquet", "orc"])
+def test_large_files_are_rolled(
+    make_table: Callable[..., Any], tmp_path: pathlib.Path, format_name: str
+) -> None:
+    size = {"sink.rolling-policy.file-size": "100 kb"}
+    table = make_table(
+        "id BIGINT, v STRING, p INT", options(tmp_path / "t", format_name, **size), partitioned_by=("p",)
+    )
+    table.write("SELECT id, sha2(CAST(id AS STRING), 512) v, 1 p FROM range(0, 6000, 1, 1)")
+    sizes = [file.stat().st_size for file in (tmp_path / "t" / "p=1").glob("part-*")]
+    assert len(sizes) > 3
+    assert max(sizes) < 150_000
+    assert sorted(row[0] for row in table.read()) == list(range(6000))
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [

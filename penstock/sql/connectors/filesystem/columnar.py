@@ -7,15 +7,15 @@ the files are others.
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 from weakref import WeakKeyDictionary
 
 from penstock.common.datatypes import DataTypes, RowField, RowType
 from penstock.sql.connectors.base import new_view_name
+from penstock.sql.connectors.filesystem.columnar_sizes import SizeLimit, limited, split_large
 from penstock.sql.connectors.filesystem.files import FileEntry
 from penstock.sql.connectors.filesystem.partitions import Partitioning, escape
 from penstock.sql.connectors.filesystem.writer import StagedFile
@@ -103,9 +103,7 @@ def files_view(
 
 
 def locations(connector: FileSystemConnector, files: Sequence[FileEntry]) -> list[str]:
-    """Full addresses again: the listing has paths without scheme and host."""
-    location, root = connector.store.location.rstrip("/"), connector.store.root
-    return [location + file.path[len(root) :] for file in files]
+    return [connector.address(file.path) for file in files]
 
 
 def _column(field: RowField, connector: FileSystemConnector, table: CatalogTable) -> str:
@@ -117,31 +115,19 @@ def _column(field: RowField, connector: FileSystemConnector, table: CatalogTable
 
 
 def stage(
-    connector: FileSystemConnector, table: CatalogTable, df: DataFrame, staging: str
+    connector: FileSystemConnector, table: CatalogTable, df: DataFrame, staging: str, limit: SizeLimit
 ) -> list[StagedFile]:
     """Lets Spark write into the staging folder and says where each file belongs."""
-    renamed = df.toDF(*table.physical_schema.names)
-    writer = renamed.write.format(connector.format.name)
-    codec = connector.format_options.get("compression") or connector.format_options.get("compress")
-    if codec:
-        writer = writer.option("compression", codec.lower())
+    writer = connector.columnar_writer(df.toDF(*table.physical_schema.names))
     if table.partition_keys:
         writer = writer.partitionBy(*table.partition_keys)
-    location, root = connector.store.location.rstrip("/"), connector.store.root
-    writer.save(location + staging[len(root) :])
+    target = f"{staging}/whole"
+    limited(writer, limit.rows).save(connector.address(target))
     partitioning = Partitioning.of(
         table.physical_schema, table.partition_keys, connector.values["partition.default-name"]
     )
-    return [_staged(path, staging, partitioning) for path in _written(connector, staging)]
-
-
-def _written(connector: FileSystemConnector, staging: str) -> list[str]:
-    from pyarrow import fs
-
-    selector = fs.FileSelector(staging, recursive=True)
-    found: list[Any] = connector.store.system.get_file_info(selector)
-    names = [info.path for info in found if info.type == fs.FileType.File]
-    return [path for path in names if not posixpath.basename(path).startswith(("_", "."))]
+    files = [_staged(path, target, partitioning) for path in connector.store.written(target)]
+    return split_large(df.sparkSession, connector, files, staging, limit)
 
 
 def _staged(path: str, staging: str, partitioning: Partitioning) -> StagedFile:

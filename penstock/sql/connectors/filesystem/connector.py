@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from penstock.common.config_values import parse_duration
+from penstock.common.config_values import parse_duration, parse_memory
 from penstock.common.datatypes import DataTypes, RowField, RowType
 from penstock.common.errors import NotSupportedError, ValidationError
 from penstock.formats import Format, find_format
@@ -21,6 +21,7 @@ from penstock.sql.connectors.base import (
     new_view_name,
 )
 from penstock.sql.connectors.filesystem import blocks, columnar
+from penstock.sql.connectors.filesystem.columnar_sizes import SizeLimit
 from penstock.sql.connectors.filesystem.files import FileEntry, FileStore
 from penstock.sql.connectors.filesystem.lookup import FileLookup
 from penstock.sql.connectors.filesystem.partitions import Partitioning
@@ -31,7 +32,7 @@ from penstock.sql.connectors.spark_types import spark_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
     from penstock.table.catalog import CatalogTable
 
@@ -41,6 +42,12 @@ def _pattern(text: str) -> re.Pattern[str]:
         return re.compile(text)
     except re.error as error:
         raise ValueError(f"not a regular expression ({error})") from None
+
+
+def _tasks(text: str) -> int:
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise ValueError("expected a number of tasks, at least 1")
+    return int(text)
 
 
 class FileSystemConnector(SqlConnector):
@@ -56,10 +63,10 @@ class FileSystemConnector(SqlConnector):
         Option("source.path.regex-pattern", _pattern),
         Option("lookup.cache", one_of("FULL")),
         Option("lookup.full-cache.periodic-reload.interval", parse_duration),
-        Option("sink.rolling-policy.file-size"),
-        Option("sink.rolling-policy.rollover-interval"),
-        Option("sink.rolling-policy.check-interval"),
-        Option("sink.rolling-policy.inactivity-interval"),
+        Option("sink.rolling-policy.file-size", parse_memory, 128 << 20),
+        Option("sink.rolling-policy.rollover-interval", parse_duration),
+        Option("sink.rolling-policy.check-interval", parse_duration),
+        Option("sink.rolling-policy.inactivity-interval", parse_duration),
         Option("sink.shuffle-by-partition.enable", boolean, False),
         Option("partition.time-extractor.kind"),
         Option("partition.time-extractor.class"),
@@ -73,9 +80,9 @@ class FileSystemConnector(SqlConnector):
         Option("sink.partition-commit.policy.class.parameters"),
         Option("sink.partition-commit.success-file.name", default="_SUCCESS"),
         Option("auto-compaction", boolean, False),
-        Option("compaction.file-size"),
-        Option("compaction.parallelism", int),
-        Option("sink.parallelism", int),
+        Option("compaction.file-size", parse_memory),
+        Option("compaction.parallelism", _tasks),
+        Option("sink.parallelism", _tasks),
     )
     metadata_columns = {
         "file.path": DataTypes.STRING(False),
@@ -242,7 +249,7 @@ class FileSystemConnector(SqlConnector):
     ) -> None:
         staging = f"{self.store.root}/.staging_{uuid.uuid4().hex}"
         try:
-            files = self._stage(table, df, staging)
+            files = self.stage(table, df, staging, self.size_limit())
             commit(
                 self.store,
                 files,
@@ -253,15 +260,29 @@ class FileSystemConnector(SqlConnector):
         finally:
             self.store.delete_folder(staging)
 
-    def _stage(self, table: CatalogTable, df: DataFrame, staging: str) -> list[StagedFile]:
+    def stage(self, table: CatalogTable, df: DataFrame, staging: str, limit: SizeLimit) -> list[StagedFile]:
+        """Writes the rows into a hidden folder, where nobody sees them yet; streaming sinks use it too."""
         if columnar.reads(self.format.name):
-            return columnar.stage(self, table, df, staging)
-        sink = self.sink(table, staging, kind_column=df.columns[-1] == KIND_COLUMN)
+            return columnar.stage(self, table, df, staging, limit)
+        sink = self._sink(table, staging, df.columns[-1] == KIND_COLUMN, limit.limit_bytes)
         reported = df.mapInArrow(sink.write, STAGED_SCHEMA).collect()
         return [StagedFile(row.staged, row.folder, row.name) for row in reported]
 
-    def sink(self, table: CatalogTable, staging: str, kind_column: bool = False) -> FileSink:
-        """How rows are written into a staging folder; streaming sinks use it too."""
+    def size_limit(self, compacted: bool = False) -> SizeLimit:
+        """How large files become, or how large those that are put together."""
+        merged = self.values["compaction.file-size"] if compacted else None
+        return SizeLimit(merged or self.values["sink.rolling-policy.file-size"])
+
+    def address(self, path: str) -> str:
+        """A path with scheme and host again, as Spark needs it."""
+        return self.store.location.rstrip("/") + path[len(self.store.root) :]
+
+    def columnar_writer(self, df: DataFrame) -> DataFrameWriter:
+        writer = df.write.format(self.format.name)
+        codec = self.format_options.get("compression") or self.format_options.get("compress")
+        return writer.option("compression", codec.lower()) if codec else writer
+
+    def _sink(self, table: CatalogTable, staging: str, kind_column: bool, limit_bytes: int) -> FileSink:
         return FileSink(
             self.store,
             self.format.name,
@@ -270,6 +291,7 @@ class FileSystemConnector(SqlConnector):
             self._partitioning(table),
             staging,
             kind_column,
+            limit_bytes,
         )
 
     def _success_file(self, table: CatalogTable) -> str | None:

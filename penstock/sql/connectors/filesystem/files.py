@@ -93,6 +93,12 @@ class FileStore:
         found = [i for i in self.system.get_file_info(selector) if i.type == fs.FileType.File]
         return sorted((_entry(i) for i in found if self._visible(i.path)), key=lambda entry: entry.path)
 
+    def written(self, folder: str) -> list[str]:
+        """The files that Spark has left in a folder, without those it hides."""
+        found = self.system.get_file_info(fs.FileSelector(folder, recursive=True))
+        names = sorted(info.path for info in found if info.type == fs.FileType.File)
+        return [path for path in names if not path.rsplit("/", 1)[-1].startswith(("_", "."))]
+
     def relative(self, path: str) -> str:
         return path[len(self.root) :].lstrip("/")
 

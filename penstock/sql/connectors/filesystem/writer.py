@@ -1,7 +1,7 @@
 """Rows to files, exactly once.
 
-    task     writes each partition's rows to a file of its own in a hidden staging folder of the table, and
-             returns where the file is and where it belongs
+    task     writes each partition's rows to files of their own (rolling.py) in a hidden staging folder of the
+             table, and returns where the files are and where they belong
     driver   when all tasks have returned: makes room (overwrite), moves the files, marks partitions
 
 A retried or speculative task writes under another name, and only files that a finished task reported are
@@ -14,19 +14,17 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
 from penstock.common.datatypes import RowType
 from penstock.formats import find_format
-from penstock.formats.base import INSERT, Encoder
+from penstock.formats.base import INSERT
 from penstock.sql.connectors.filesystem.files import FileStore
 from penstock.sql.connectors.filesystem.partitions import Partitioning
+from penstock.sql.connectors.filesystem.rolling import AvroWriter, LineWriter, PartWriter, RollingWriter
 from penstock.sql.connectors.spark_types import ArrowToRows
-
-if TYPE_CHECKING:
-    from penstock.formats.avro import AvroFileWriter
 
 STAGED_SCHEMA = "staged STRING, folder STRING, name STRING"
 
@@ -51,25 +49,27 @@ class FileSink:
     partitioning: Partitioning
     staging: str
     kind_column: bool = False
+    limit_bytes: int = 128 << 20
 
     def write(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The body of a task: all its rows into one file for each partition."""
+        """The body of a task: all its rows into the files of their partitions."""
         names = self.row_type.field_names()
         keys = [names.index(key) for key in self.partitioning.keys]
         kept = [i for i in range(len(names)) if i not in keys]
         to_rows = ArrowToRows(self.row_type)
+        staged: list[StagedFile] = []
         with ExitStack() as stack:
-            files: dict[tuple[Any, ...], _PartFile] = {}
+            writers: dict[tuple[Any, ...], RollingWriter] = {}
             for batch in batches:
                 kinds, batch = self._split_kinds(batch)
                 for n, row in enumerate(to_rows.rows(batch)):
                     partition = tuple(row[i] for i in keys)
-                    part = files.get(partition)
-                    if part is None:
-                        part = stack.enter_context(self._open(partition))
-                        files[partition] = part
-                    part.write(kinds[n] if kinds else INSERT, tuple(row[i] for i in kept))
-        yield _report([part.staged for part in files.values()])
+                    writer = writers.get(partition)
+                    if writer is None:
+                        writer = stack.enter_context(self._writer(partition, staged))
+                        writers[partition] = writer
+                    writer.write(kinds[n] if kinds else INSERT, tuple(row[i] for i in kept))
+        yield _report(staged)
 
     def _split_kinds(self, batch: pa.RecordBatch) -> tuple[list[int] | None, pa.RecordBatch]:
         if not self.kind_column:
@@ -77,54 +77,32 @@ class FileSink:
         last = batch.num_columns - 1
         return batch.column(last).to_pylist(), batch.select(range(last))
 
-    def _open(self, partition: tuple[Any, ...]) -> _PartFile:
-        unique = uuid.uuid4().hex
-        staged = StagedFile(
-            f"{self.staging}/{unique}", self.partitioning.folder(partition), f"part-{unique}-0-0"
-        )
-        return _PartFile(self, staged)
+    def _writer(self, partition: tuple[Any, ...], staged: list[StagedFile]) -> RollingWriter:
+        """Writes the rows of a partition; every file it begins is noted in `staged`."""
+        unique, folder = uuid.uuid4().hex, self.partitioning.folder(partition)
+
+        def open_file(number: int) -> BinaryIO:
+            file = StagedFile(f"{self.staging}/{unique}-{number}", folder, f"part-{unique}-0-{number}")
+            staged.append(file)
+            return self.store.open_output(file.staged)
+
+        return RollingWriter(open_file, self._part_writer, self.limit_bytes)
+
+    def _part_writer(self, stream: BinaryIO) -> PartWriter:
+        file_format = find_format(self.format_name)
+        options = file_format.read_options(self.options)
+        if file_format.encoder is None:
+            return AvroWriter(stream, self.file_type(), options["codec"])
+        if self.format_name == "csv":
+            # Flink's file writer does not look at this option; only its record serializer does.
+            options["write-bigdecimal-in-scientific-notation"] = True
+        return LineWriter(stream, file_format.encoder(self.file_type(), options))
 
     def file_type(self) -> RowType:
         """What stands in the files: the columns that are not in folder names."""
         return RowType(
             [f for f in self.row_type.fields if f.name not in self.partitioning.keys], nullable=False
         )
-
-
-class _PartFile:
-    """One open file."""
-
-    def __init__(self, sink: FileSink, staged: StagedFile) -> None:
-        self.staged = staged
-        self._stream: BinaryIO = sink.store.open_output(staged.staged)
-        self._encoder: Encoder | None = None
-        self._avro: AvroFileWriter | None = None
-        file_format = find_format(sink.format_name)
-        if file_format.encoder is not None:
-            options = file_format.read_options(sink.options)
-            if sink.format_name == "csv":
-                # Flink's file writer does not look at this option; only its record serializer does.
-                options["write-bigdecimal-in-scientific-notation"] = True
-            self._encoder = file_format.encoder(sink.file_type(), options)
-        else:
-            from penstock.formats.avro import AvroFileWriter
-
-            codec = file_format.read_options(sink.options)["codec"]
-            self._avro = AvroFileWriter(self._stream, sink.file_type(), codec)
-
-    def __enter__(self) -> _PartFile:
-        return self
-
-    def write(self, kind: int, row: tuple[Any, ...]) -> None:
-        if self._avro is not None:
-            self._avro.write(row)
-        elif self._encoder is not None:
-            self._stream.write(self._encoder.encode(kind, row) + b"\n")
-
-    def __exit__(self, *failure: object) -> None:
-        if self._avro is not None and failure[0] is None:
-            self._avro.finish()
-        self._stream.close()
 
 
 def _report(files: Sequence[StagedFile]) -> pa.RecordBatch:
