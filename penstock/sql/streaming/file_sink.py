@@ -15,11 +15,16 @@ from penstock.connectors.sink import Committer
 from penstock.sql.algebra import Sink
 from penstock.sql.connectors import KIND_COLUMN
 from penstock.sql.connectors.filesystem.connector import FileSystemConnector
+from penstock.sql.connectors.filesystem.spreading import Spread, epoch_spread
 from penstock.sql.connectors.filesystem.writer import commit
 from penstock.sql.connectors.print import PrintConnector
+from penstock.sql.streaming.physical import Stream
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+_POSITION = -1
+"""The last column of an epoch's rows, `__pos`, is different in all of them."""
 
 
 def named(frame: DataFrame, sink: Sink, changelog: bool) -> DataFrame:
@@ -33,12 +38,13 @@ def named(frame: DataFrame, sink: Sink, changelog: bool) -> DataFrame:
 class FileEpochSink(Committer):
     """Stages files, and moves them on commit."""
 
-    def __init__(self, connector: FileSystemConnector, sink: Sink, changelog: bool) -> None:
+    def __init__(self, connector: FileSystemConnector, sink: Sink, changelog: bool, stream: Stream) -> None:
         self._connector = connector
         self._sink = sink
         self._changelog = changelog
+        self._spread = _spread(connector, sink, stream)
         self._staging = f"{connector.store.root}/.staging_{uuid.uuid4().hex}"
-        self._limit = connector.size_limit()
+        self._limit = connector.size_limit(compacted=connector.values["auto-compaction"])
         self._waiting = False
 
     def take(self, spark: SparkSession, frame: DataFrame) -> tuple[Any, ...]:
@@ -47,7 +53,8 @@ class FileEpochSink(Committer):
         return staged
 
     def _stage(self, frame: DataFrame) -> tuple[Any, ...]:
-        rows = named(frame, self._sink, self._changelog)
+        spread = frame if self._spread is None else self._spread.apply(frame)
+        rows = named(spread, self._sink, self._changelog)
         folder = f"{self._staging}/{uuid.uuid4().hex}"
         return tuple(self._connector.stage(self._sink.table, rows, folder, self._limit))
 
@@ -71,6 +78,23 @@ class FileEpochSink(Committer):
         """Files that a checkpoint may name and that were not moved yet are left for whoever restores it."""
         if not self._waiting:
             self._connector.store.delete_folder(self._staging)
+
+
+def _spread(connector: FileSystemConnector, sink: Sink, stream: Stream) -> Spread | None:
+    """Who writes what; changes of one row must not overtake each other on the way to another number of tasks."""
+    table, input_tasks = sink.table, sum(node.parallelism for node in stream.nodes)
+    keys = connector.partition_positions(table)
+    if not stream.retracts:
+        return epoch_spread(connector.values, keys, input_tasks, even=(_POSITION,))
+    even = [table.physical_schema.names.index(column) for column in table.primary_key]
+    spread = epoch_spread(connector.values, keys, input_tasks, even)
+    if spread is not None and not spread.by and spread.tasks != 1:
+        raise connector.refused(
+            f"'sink.parallelism' is {spread.tasks} and {input_tasks} tasks produce updates, but there is no primary "
+            "key by which the changes of a row could stay together",
+            do="declare a primary key, or leave 'sink.parallelism' out",
+        )
+    return spread
 
 
 class PrintEpochSink(Committer):

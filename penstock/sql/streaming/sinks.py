@@ -114,10 +114,10 @@ class ConnectorSink:
         return ()
 
 
-def epoch_sink(connector: SqlConnector, sink: Sink, changelog: bool) -> Any:
+def epoch_sink(connector: SqlConnector, sink: Sink, changelog: bool, stream: Stream) -> Any:
     """How an epoch's output is written and, if it has `commit`, published."""
     if isinstance(connector, FileSystemConnector):
-        return FileEpochSink(connector, sink, changelog)
+        return FileEpochSink(connector, sink, changelog, stream)
     if isinstance(connector, PrintConnector):
         return PrintEpochSink(connector, sink)
     return ConnectorSink(connector, sink, changelog)
@@ -143,4 +143,4 @@ def _taker(stream: Stream, connector: SqlConnector, sink: Sink) -> Any:
             f"node {stream.updated_by}",
             do="write to a sink with a changelog format such as debezium-json, or make the query append-only",
         )
-    return epoch_sink(connector, sink, changelog)
+    return epoch_sink(connector, sink, changelog, stream)

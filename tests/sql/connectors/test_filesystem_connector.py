@@ -237,6 +237,31 @@ def test_large_files_are_rolled(
 
 
 @pytest.mark.parametrize(
+    ("more", "files"),
+    [
+        ({"sink.parallelism": "2"}, 4),
+        ({"sink.shuffle-by-partition.enable": "true"}, 2),
+        ({"sink.shuffle-by-partition.enable": "true", "sink.parallelism": "1"}, 2),
+    ],
+)
+def test_the_number_of_writing_tasks_decides_about_the_number_of_files(
+    make_table: Callable[..., Any], tmp_path: pathlib.Path, more: dict[str, str], files: int
+) -> None:
+    table = make_table("v BIGINT, p BIGINT", options(tmp_path / "t", "json", **more), partitioned_by=("p",))
+    table.write("SELECT id AS v, id % 2 AS p FROM range(0, 100, 1, 3)")
+    assert len(visible(tmp_path / "t")) == files
+    assert sorted(table.read()) == [(n, n % 2) for n in range(100)]
+
+
+def test_one_writing_task_keeps_the_order_of_the_rows(
+    make_table: Callable[..., Any], tmp_path: pathlib.Path
+) -> None:
+    table = make_table("v BIGINT", options(tmp_path / "t", "csv", **{"sink.parallelism": "1"}))
+    table.write("SELECT id AS v FROM range(0, 100, 1, 3) ORDER BY id DESC")
+    assert table.read() == [(n,) for n in reversed(range(100))]
+
+
+@pytest.mark.parametrize(
     ("changed", "message"),
     [
         ({"connector": "carrier-pigeon"}, "no connector 'carrier-pigeon'"),

@@ -5,6 +5,7 @@ partitions.py   `day=mon/hour=3` to values and back
 reader.py       what a task does to turn files into rows
 blocks.py       the same for many records at once, from any place on
 parquet.py      Parquet files as such blocks
+spreading.py    which task writes which rows
 rolling.py      files that end when they are large enough
 writer.py       what a task does to turn rows into files, and how the driver makes them visible
 columnar.py     Parquet and ORC through Spark's own readers and writers

@@ -26,6 +26,7 @@ from penstock.sql.connectors.filesystem.files import FileEntry, FileStore
 from penstock.sql.connectors.filesystem.lookup import FileLookup
 from penstock.sql.connectors.filesystem.partitions import Partitioning
 from penstock.sql.connectors.filesystem.reader import FileScan, FileSplit, cut, group
+from penstock.sql.connectors.filesystem.spreading import batch_spread
 from penstock.sql.connectors.filesystem.writer import STAGED_SCHEMA, FileSink, StagedFile, commit
 from penstock.sql.connectors.lookup import LookupSource
 from penstock.sql.connectors.spark_types import spark_schema
@@ -248,8 +249,10 @@ class FileSystemConnector(SqlConnector):
         static_partition: Mapping[str, Any] | None = None,
     ) -> None:
         staging = f"{self.store.root}/.staging_{uuid.uuid4().hex}"
+        spread = batch_spread(self.values, self.partition_positions(table))
+        rows = df if spread is None else spread.apply(df)
         try:
-            files = self.stage(table, df, staging, self.size_limit())
+            files = self.stage(table, rows, staging, self.size_limit())
             commit(
                 self.store,
                 files,
@@ -267,6 +270,10 @@ class FileSystemConnector(SqlConnector):
         sink = self._sink(table, staging, df.columns[-1] == KIND_COLUMN, limit.limit_bytes)
         reported = df.mapInArrow(sink.write, STAGED_SCHEMA).collect()
         return [StagedFile(row.staged, row.folder, row.name) for row in reported]
+
+    def partition_positions(self, table: CatalogTable) -> list[int]:
+        """Where the partition columns are among the physical ones."""
+        return [table.physical_schema.names.index(key) for key in table.partition_keys]
 
     def size_limit(self, compacted: bool = False) -> SizeLimit:
         """How large files become, or how large those that are put together."""
