@@ -14,11 +14,13 @@ from typing import Any
 from penstock.common.ids import MAX_WATERMARK, MIN_WATERMARK
 from penstock.common.pickling import loads
 from penstock.runtime.plan import JobDefinition, LevelPlan, NodePlan
+from penstock.sql.connectors.moments import Moment
 from penstock.sql.streaming.physical import (
     DeltaNode,
     LookupNode,
     PhysicalNode,
     ScanNode,
+    Stream,
     ValuesNode,
     WatermarkNode,
 )
@@ -54,6 +56,15 @@ class Epoch:
         """What an operator is advanced to in this epoch, at least."""
         below = [self.watermarks[n.uid] for stream in node.inputs for n in stream.nodes]
         return min(below, default=MIN_WATERMARK)
+
+    def moment(self, stream: Stream) -> Moment:
+        """Where time stands for the sink of a stream: the watermark that everything before this epoch has given."""
+        watermark = min((self.watermarks[node.uid] for node in stream.nodes), default=MIN_WATERMARK)
+        return Moment(self.plan.processing_time_ms, watermark, self.final)
+
+    def sink_state(self, uid: str) -> Any:
+        """What a sink left for this epoch in the one before."""
+        return runtime_state(self.nodes[uid][0]).get("sink")
 
 
 def plan_epoch(job: JobDefinition, query: Query, plans: Sequence[LevelPlan]) -> Epoch:

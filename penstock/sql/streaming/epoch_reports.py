@@ -13,7 +13,7 @@ from penstock.graph.stream_graph import StreamNode
 from penstock.runtime.plan import JobDefinition, NodeReport, SplitProgress, SplitRead, SubtaskReport
 from penstock.sql.streaming.epoch import Epoch, runtime_state
 from penstock.sql.streaming.physical import WatermarkNode
-from penstock.sql.streaming.query import Query
+from penstock.sql.streaming.query import Query, Taken
 from penstock.sql.streaming.task_report import TaskReport
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 TaskReports = Mapping[tuple[str, int], TaskReport]
 """By uid of the node and subtask."""
-Committables = Mapping[str, tuple[Any, ...]]
-"""What the sinks want committed, by uid."""
+TakenBy = Mapping[str, Taken]
+"""What the sinks left of the epoch, by uid."""
 
 
 class Collector:
@@ -56,7 +56,7 @@ class Collector:
 
 
 def subtask_reports(
-    job: JobDefinition, query: Query, epoch: Epoch, said: TaskReports, committables: Committables
+    job: JobDefinition, query: Query, epoch: Epoch, said: TaskReports, taken: TakenBy
 ) -> list[SubtaskReport]:
     """A report for every subtask of the job graph."""
     made = []
@@ -64,9 +64,10 @@ def subtask_reports(
     for stage in job.stages.stages:
         nodes = [job.graph.nodes[n] for n in stage.nodes]
         for subtask in range(stage.parallelism):
-            found = tuple(_node_report(n, subtask, query, epoch, said, committables) for n in nodes)
+            found = tuple(_node_report(n, subtask, query, epoch, said, taken) for n in nodes)
             mine = [r for n in nodes if (r := said.get((n.uid, subtask)))]
             due = [r.next_wakeup_ms for r in mine if r.next_wakeup_ms is not None]
+            due += [t.wake_ms for n in nodes if (t := taken.get(n.uid)) and t.wake_ms is not None]
             if again:
                 due.append(epoch.plan.processing_time_ms)
             busy_ms = sum(r.busy_ms for r in mine)
@@ -86,8 +87,9 @@ def _moved(query: Query, epoch: Epoch, said: TaskReports) -> bool:
 
 
 def _node_report(
-    node: StreamNode, subtask: int, query: Query, epoch: Epoch, said: TaskReports, committables: Committables
+    node: StreamNode, subtask: int, query: Query, epoch: Epoch, said: TaskReports, taken: TakenBy
 ) -> NodeReport:
+    mine = taken.get(node.uid, Taken()) if subtask == 0 else Taken()
     report = said.get((node.uid, subtask))
     former = epoch.nodes[node.uid][subtask]
     runtime = dict(runtime_state(former))
@@ -99,6 +101,9 @@ def _node_report(
             raise InvariantError(f"subtask {subtask} of '{node.name}' did not report")
         reached = target if report.advanced is None else max(target, report.advanced)
         runtime["advanced"] = max(reached, runtime.get("advanced", MIN_WATERMARK))
+    runtime.pop("sink", None)
+    if mine.state is not None:
+        runtime["sink"] = mine.state
     splits = report.splits if report else ()
     if former.source is not None and former.source.reads and not splits:
         raise InvariantError(f"subtask {subtask} of '{node.name}' was not read")
@@ -113,7 +118,7 @@ def _node_report(
         uid=node.uid,
         state=state,
         splits=splits,
-        committables=committables.get(node.uid, ()) if subtask == 0 else (),
+        committables=mine.committables,
         records_in=report.records_in if report else 0,
         records_out=report.records_out if report else 0,
         watermark=runtime.get("watermark", MAX_WATERMARK if epoch.final else 0),

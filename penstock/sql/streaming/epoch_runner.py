@@ -18,11 +18,11 @@ from penstock.common.errors import PenstockError
 from penstock.runtime.plan import JobDefinition, LevelPlan, SubtaskReport
 from penstock.runtime.spark.workers import in_workers
 from penstock.sql.batch import spark_error
-from penstock.sql.streaming.epoch import plan_epoch
+from penstock.sql.streaming.epoch import Epoch, plan_epoch
 from penstock.sql.streaming.epoch_reports import Collector, subtask_reports
 from penstock.sql.streaming.kept_states import KEPT
 from penstock.sql.streaming.physical import DeltaNode
-from penstock.sql.streaming.query import Query
+from penstock.sql.streaming.query import Output, Query, Taken, TimedSink
 from penstock.sql.streaming.relations import Relations
 
 if TYPE_CHECKING:
@@ -49,10 +49,7 @@ class SqlEpochRunner:
         relations = Relations(self._job, self._query, epoch, self._spark, self._udf_text, collector)
         self._spark.sparkContext.setJobGroup(self._group, self._job.job_name, True)
         try:
-            committables = {
-                output.uid: output.sink.take(self._spark, relations.frame(output.stream.plan))
-                for output in self._query.outputs
-            }
+            taken = {output.uid: self._take(output, epoch, relations) for output in self._query.outputs}
         except PenstockError:
             raise
         except Exception as error:
@@ -63,7 +60,13 @@ class SqlEpochRunner:
             self._close_kept()
         else:
             self._states_are_kept = any(isinstance(node, DeltaNode) for node in self._query.nodes)
-        return subtask_reports(self._job, self._query, epoch, collector.reports(), committables)
+        return subtask_reports(self._job, self._query, epoch, collector.reports(), taken)
+
+    def _take(self, output: Output, epoch: Epoch, relations: Relations) -> Taken:
+        committables = output.sink.take(self._spark, relations.frame(output.stream.plan))
+        if not isinstance(output.sink, TimedSink):
+            return Taken(committables)
+        return output.sink.at_end(committables, epoch.moment(output.stream), epoch.sink_state(output.uid))
 
     def cancel(self) -> None:
         self._spark.sparkContext.cancelJobGroup(self._group)

@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from penstock.connectors.sink import Committer
 from penstock.sql.algebra import Sink
 from penstock.sql.connectors import KIND_COLUMN
 from penstock.sql.connectors.filesystem.connector import FileSystemConnector
+from penstock.sql.connectors.filesystem.partition_commit import decide
 from penstock.sql.connectors.filesystem.spreading import Spread, epoch_spread
-from penstock.sql.connectors.filesystem.writer import commit
+from penstock.sql.connectors.filesystem.writer import StagedFile, commit
+from penstock.sql.connectors.moments import Moment
 from penstock.sql.connectors.print import PrintConnector
 from penstock.sql.streaming.physical import Stream
+from penstock.sql.streaming.query import Taken
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -35,13 +39,21 @@ def named(frame: DataFrame, sink: Sink, changelog: bool) -> DataFrame:
     return frame.selectExpr(*shown)
 
 
+@dataclass(frozen=True)
+class CompletePartition:
+    """Committable: a partition that gets its success file, after all files of the epoch are in their places."""
+
+    folder: str
+
+
 class FileEpochSink(Committer):
-    """Stages files, and moves them on commit."""
+    """Stages files, and moves them on commit; says by time which partitions are complete."""
 
     def __init__(self, connector: FileSystemConnector, sink: Sink, changelog: bool, stream: Stream) -> None:
         self._connector = connector
         self._sink = sink
         self._changelog = changelog
+        self._trigger = connector.commit_trigger(sink.table)
         self._spread = _spread(connector, sink, stream)
         self._staging = f"{connector.store.root}/.staging_{uuid.uuid4().hex}"
         self._limit = connector.size_limit(compacted=connector.values["auto-compaction"])
@@ -58,20 +70,24 @@ class FileEpochSink(Committer):
         folder = f"{self._staging}/{uuid.uuid4().hex}"
         return tuple(self._connector.stage(self._sink.table, rows, folder, self._limit))
 
+    def at_end(self, committables: tuple[Any, ...], moment: Moment, state: Any) -> Taken:
+        """Adds the partitions that are complete now; those that are not, are the state."""
+        if self._trigger is None:
+            return Taken(committables)
+        written = {file.folder for file in committables}
+        decision = decide(self._trigger, state or {}, written, moment)
+        complete = tuple(CompletePartition(folder) for folder in decision.commit)
+        return Taken((*committables, *complete), dict(decision.pending) or None, decision.wake_ms)
+
     def commit(self, committables: Sequence[Any]) -> None:
         from pyarrow import fs
 
-        store, table = self._connector.store, self._sink.table
-        waiting = [
-            file for file in committables if store.system.get_file_info(file.staged).type == fs.FileType.File
-        ]
-        commit(
-            store,
-            waiting,
-            overwrite=False,
-            partitioned=bool(table.partition_keys),
-            success_file=self._connector._success_file(table),
-        )
+        store = self._connector.store
+        files = [item for item in committables if isinstance(item, StagedFile)]
+        waiting = [file for file in files if store.system.get_file_info(file.staged).type == fs.FileType.File]
+        commit(store, waiting, overwrite=False, partitioned=bool(self._sink.table.partition_keys))
+        complete = [item.folder for item in committables if isinstance(item, CompletePartition)]
+        self._connector.mark_complete(complete)
         self._waiting = False
 
     def close(self) -> None:

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from penstock.sql.algebra import DataFrameScan, walk_plan
+from penstock.sql.connectors.moments import Moment
 from penstock.sql.streaming.physical import PhysicalNode, Stream
 
 if TYPE_CHECKING:
@@ -19,6 +20,29 @@ class EpochSink(Protocol):
     """Takes the changes of an epoch; what it returns is committed with the epoch."""
 
     def take(self, spark: SparkSession, frame: DataFrame) -> tuple[Any, ...]: ...
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What a sink leaves of an epoch.
+
+    Attributes:
+        committables: What is committed with the epoch.
+        state: What the sink wants to know in the next epoch; part of the checkpoint.
+        wake_ms: The processing time at which it wants an epoch even if there is nothing to read.
+    """
+
+    committables: tuple[Any, ...] = ()
+    state: Any = None
+    wake_ms: int | None = None
+
+
+@runtime_checkable
+class TimedSink(EpochSink, Protocol):
+    """A sink that commits by time."""
+
+    def at_end(self, committables: tuple[Any, ...], moment: Moment, state: Any) -> Taken:
+        """Called in the driver after `take`, once for every try of an epoch, with the state of the epoch before."""
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import pathlib
+import time
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from penstock.common.errors import ValidationError
+from penstock.common.errors import PenstockError, ValidationError
 from penstock.table import EnvironmentSettings, TableEnvironment
 
 pytestmark = pytest.mark.spark
@@ -67,6 +69,19 @@ def create_tables(
     )
 
 
+def insert(env: TableEnvironment) -> Any:
+    """Starts the copying; the job that does it."""
+    [job] = env.execute_sql(INSERT)._result.details["jobs"]
+    return job
+
+
+def wait_for(condition: Callable[[], bool], seen: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, f"60 s are over, and there is {seen()}"
+        time.sleep(0.05)
+
+
 def parts(folder: pathlib.Path) -> list[pathlib.Path]:
     return sorted((folder / "out").glob("day=*/hr=*/part-*"))
 
@@ -97,6 +112,66 @@ def test_compaction_leaves_one_file_of_a_partition_and_epoch(
     env.execute_sql(INSERT).wait()
     assert numbers(tmp_path) == list(range(3 * HOURS))
     assert set(Counter(part.parent for part in parts(tmp_path)).values()) == files_per_hour
+
+
+def test_a_partition_is_committed_when_the_watermark_has_passed_it(
+    env: TableEnvironment, tmp_path: pathlib.Path
+) -> None:
+    """The first file ends at 3:50. Hour 3 waits, through a savepoint, until somebody has seen 4:00 and later."""
+    write_events(tmp_path / "in")
+    create_tables(env, tmp_path, BY_HOUR, {"source.monitor-interval": "100 ms"})
+    env.get_config().set("execution.epoch.max-records", "5")
+    job = insert(env)
+    wait_for(lambda: len(committed(tmp_path)) >= 3, lambda: committed(tmp_path))
+    savepoint = job.stop_with_savepoint(False, str(tmp_path / "savepoints"))
+    assert numbers(tmp_path) == list(range(HOURS * PER_HOUR))
+    assert committed(tmp_path) == ["hr=00", "hr=01", "hr=02"]
+
+    # Hour 1 gets a late row, which makes it complete again; hour 4 now waits for what does not come.
+    (tmp_path / "out" / "day=2024-01-01" / "hr=01" / "_SUCCESS").unlink()
+    write_events(tmp_path / "in", first=HOURS, hours=1)
+    (tmp_path / "in" / "late.csv").write_text("1000,2024-01-01 01:59:00\n")
+    env.get_config().set("execution.state-recovery.path", savepoint)
+    job = insert(env)
+    wait_for(lambda: committed(tmp_path)[1:] == ["hr=01", "hr=02", "hr=03"], lambda: committed(tmp_path))
+    job.cancel()
+    assert committed(tmp_path) == ["hr=00", "hr=01", "hr=02", "hr=03"]
+    assert numbers(tmp_path) == [*range((HOURS + 1) * PER_HOUR), 1000]
+
+
+def test_process_time_commits_after_the_delay_although_nothing_comes_any_more(
+    env: TableEnvironment, tmp_path: pathlib.Path
+) -> None:
+    write_events(tmp_path / "in", hours=2)
+    delay = {"sink.partition-commit.delay": "2 s"}
+    create_tables(env, tmp_path, {**SUCCESS, **delay}, {"source.monitor-interval": "1 h"})
+    job = insert(env)
+    wait_for(lambda: len(parts(tmp_path)) == 2, lambda: parts(tmp_path))
+    assert committed(tmp_path) == []
+    wait_for(lambda: committed(tmp_path) == ["hr=00", "hr=01"], lambda: committed(tmp_path))
+    job.cancel()
+    written = max(part.stat().st_mtime for part in parts(tmp_path))
+    marked = min(path.stat().st_mtime for path in (tmp_path / "out").rglob("_SUCCESS"))
+    assert marked - written > 1
+
+
+def test_the_end_of_the_input_commits_all_partitions(env: TableEnvironment, tmp_path: pathlib.Path) -> None:
+    write_events(tmp_path / "in")
+    create_tables(env, tmp_path, BY_HOUR)
+    env.get_config().set("execution.epoch.max-records", "7")
+    env.execute_sql(INSERT).wait()
+    assert committed(tmp_path) == ["hr=00", "hr=01", "hr=02", "hr=03"]
+    assert numbers(tmp_path) == list(range(HOURS * PER_HOUR))
+
+
+def test_a_partition_without_a_time_fails_the_job_with_its_name(
+    env: TableEnvironment, tmp_path: pathlib.Path
+) -> None:
+    write_events(tmp_path / "in")
+    create_tables(env, tmp_path, {**BY_HOUR, "partition.time-extractor.timestamp-pattern": "$hr o''clock"})
+    env.get_config().set("execution.epoch.max-records", "7")
+    with pytest.raises(PenstockError, match="the time of partition 'day=2024-01-01/hr=00' cannot be read"):
+        env.execute_sql(INSERT).wait()
 
 
 def test_updates_without_a_key_keep_the_tasks_that_made_them(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.common.config_values import parse_duration, parse_memory
 from penstock.common.datatypes import DataTypes, RowField, RowType
 from penstock.common.errors import NotSupportedError, ValidationError
+from penstock.common.time import Duration
 from penstock.formats import Format, find_format
 from penstock.formats.base import Option, boolean, one_of
 from penstock.sql.connectors.base import (
@@ -24,10 +26,22 @@ from penstock.sql.connectors.filesystem import blocks, columnar
 from penstock.sql.connectors.filesystem.columnar_sizes import SizeLimit
 from penstock.sql.connectors.filesystem.files import FileEntry, FileStore
 from penstock.sql.connectors.filesystem.lookup import FileLookup
+from penstock.sql.connectors.filesystem.partition_commit import (
+    PartitionTimeTrigger,
+    ProcessTimeTrigger,
+    Trigger,
+)
+from penstock.sql.connectors.filesystem.partition_time import PartitionTime, check_formatter, zone
 from penstock.sql.connectors.filesystem.partitions import Partitioning
 from penstock.sql.connectors.filesystem.reader import FileScan, FileSplit, cut, group
 from penstock.sql.connectors.filesystem.spreading import batch_spread
-from penstock.sql.connectors.filesystem.writer import STAGED_SCHEMA, FileSink, StagedFile, commit
+from penstock.sql.connectors.filesystem.writer import (
+    STAGED_SCHEMA,
+    FileSink,
+    StagedFile,
+    commit,
+    mark_complete,
+)
 from penstock.sql.connectors.lookup import LookupSource
 from penstock.sql.connectors.spark_types import spark_schema
 
@@ -69,13 +83,13 @@ class FileSystemConnector(SqlConnector):
         Option("sink.rolling-policy.check-interval", parse_duration),
         Option("sink.rolling-policy.inactivity-interval", parse_duration),
         Option("sink.shuffle-by-partition.enable", boolean, False),
-        Option("partition.time-extractor.kind"),
+        Option("partition.time-extractor.kind", one_of("default", "custom"), "default"),
         Option("partition.time-extractor.class"),
-        Option("partition.time-extractor.timestamp-formatter"),
+        Option("partition.time-extractor.timestamp-formatter", check_formatter),
         Option("partition.time-extractor.timestamp-pattern"),
         Option("sink.partition-commit.trigger", one_of("process-time", "partition-time"), "process-time"),
-        Option("sink.partition-commit.watermark-time-zone"),
-        Option("sink.partition-commit.delay"),
+        Option("sink.partition-commit.watermark-time-zone", zone, dt.timezone.utc),
+        Option("sink.partition-commit.delay", parse_duration, Duration.of_millis(0)),
         Option("sink.partition-commit.policy.kind"),
         Option("sink.partition-commit.policy.class"),
         Option("sink.partition-commit.policy.class.parameters"),
@@ -141,6 +155,13 @@ class FileSystemConnector(SqlConnector):
         if self.format_options.get("schema-include"):
             raise self.refused(
                 "debezium-json cannot write records with a schema", do="leave schema-include out"
+            )
+        if self.values["partition.time-extractor.kind"] == "custom":
+            raise NotSupportedError(
+                "a custom partition time extractor",
+                "its class is one of Java's; 'partition.time-extractor.timestamp-pattern' and '.timestamp-formatter' "
+                "can say how the time is read",
+                where=f"table {self.table_path}",
             )
         policies = (self.values["sink.partition-commit.policy.kind"] or "").split(",")
         for policy in policies:
@@ -258,8 +279,9 @@ class FileSystemConnector(SqlConnector):
                 files,
                 overwrite=overwrite,
                 partitioned=bool(table.partition_keys),
-                success_file=self._success_file(table),
             )
+            if self.marks_partitions(table):
+                self.mark_complete(sorted({file.folder for file in files}))
         finally:
             self.store.delete_folder(staging)
 
@@ -301,13 +323,28 @@ class FileSystemConnector(SqlConnector):
             limit_bytes,
         )
 
-    def _success_file(self, table: CatalogTable) -> str | None:
+    def marks_partitions(self, table: CatalogTable) -> bool:
+        """Whether complete partitions get a success file."""
         wanted = "success-file" in (self.values["sink.partition-commit.policy.kind"] or "")
-        return (
-            self.values["sink.partition-commit.success-file.name"]
-            if wanted and table.partition_keys
-            else None
+        return wanted and bool(table.partition_keys)
+
+    def mark_complete(self, folders: Sequence[str]) -> None:
+        mark_complete(self.store, folders, self.values["sink.partition-commit.success-file.name"])
+
+    def commit_trigger(self, table: CatalogTable) -> Trigger | None:
+        """When a streaming job says that a partition is complete; None if it never does."""
+        if not self.marks_partitions(table):
+            return None
+        values = self.values
+        delay_ms = values["sink.partition-commit.delay"].to_millis()
+        if values["sink.partition-commit.trigger"] == "process-time":
+            return ProcessTimeTrigger(delay_ms)
+        time = PartitionTime(
+            tuple(table.partition_keys),
+            values["partition.time-extractor.timestamp-pattern"],
+            values["partition.time-extractor.timestamp-formatter"],
         )
+        return PartitionTimeTrigger(time, delay_ms, values["sink.partition-commit.watermark-time-zone"])
 
 
 def _read(spark: SparkSession, scan: FileScan, splits: list[FileSplit], row_type: RowType) -> DataFrame:

@@ -118,7 +118,6 @@ def commit(
     *,
     overwrite: bool,
     partitioned: bool,
-    success_file: str | None,
 ) -> None:
     """Makes the staged files visible.
 
@@ -134,8 +133,9 @@ def commit(
     for file in files:
         folder = f"{store.root}/{file.folder}" if file.folder else store.root
         store.move(file.staged, f"{folder}/{file.name}")
-    if success_file:
-        for folder in folders:
-            store.write_empty(
-                f"{store.root}/{folder}/{success_file}" if folder else f"{store.root}/{success_file}"
-            )
+
+
+def mark_complete(store: FileStore, folders: Sequence[str], success_file: str) -> None:
+    """Tells readers that partitions are complete; telling it twice is harmless."""
+    for folder in folders:
+        store.write_empty(f"{store.root}/{folder}/{success_file}")
