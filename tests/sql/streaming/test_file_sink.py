@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from penstock.common.errors import PenstockError, ValidationError
@@ -91,13 +92,25 @@ def committed(folder: pathlib.Path) -> list[str]:
 
 
 def numbers(folder: pathlib.Path) -> list[int]:
-    return sorted(json.loads(line)["n"] for part in parts(folder) for line in part.read_text().splitlines())
+    return sorted(n for part in parts(folder) for n in numbers_in(part))
+
+
+def numbers_in(part: pathlib.Path) -> list[int]:
+    if part.suffix == ".parquet":
+        found: list[int] = pq.read_table(part, partitioning=None).column("n").to_pylist()
+        return found
+    return [json.loads(line)["n"] for line in part.read_text().splitlines()]
 
 
 @pytest.mark.parametrize(
     ("more", "files_per_hour"),
-    [({}, {3}), ({"auto-compaction": "true"}, {1}), ({"sink.shuffle-by-partition.enable": "true"}, {1})],
-    ids=["as they come", "compacted", "shuffled"],
+    [
+        ({}, {3}),
+        ({"auto-compaction": "true"}, {1}),
+        ({"auto-compaction": "true", "format": "parquet"}, {1}),
+        ({"sink.shuffle-by-partition.enable": "true"}, {1}),
+    ],
+    ids=["as they come", "compacted", "compacted Parquet", "shuffled"],
 )
 def test_compaction_leaves_one_file_of_a_partition_and_epoch(
     env: TableEnvironment, tmp_path: pathlib.Path, more: dict[str, Any], files_per_hour: set[int]
