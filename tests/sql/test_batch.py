@@ -43,6 +43,21 @@ def rows(env: TableEnvironment, sql: str) -> list[list[Any]]:
         ),
         (f"SELECT id FROM {VALUES} WHERE id NOT IN (SELECT v FROM {VALUES})", []),
         (f"SELECT id, SUM(id) OVER (ORDER BY id) FROM {VALUES}", [[1, 1], [2, 3], [3, 6]]),
+        (f"SELECT id FROM {VALUES} QUALIFY ROW_NUMBER() OVER (PARTITION BY k ORDER BY id) = 1", [[1], [2]]),
+        (
+            f"SELECT id, k AS v, RANK() OVER (ORDER BY v) AS r FROM {VALUES} QUALIFY r > 1 AND v = 'a' ORDER BY id",
+            [[1, "a", 2], [3, "a", 3]],
+        ),
+        (f"SELECT k, SUM(v) AS s FROM {VALUES} GROUP BY k QUALIFY RANK() OVER (ORDER BY s) = 2", [["a", 40]]),
+        (
+            f"SELECT id, CUME_DIST() OVER (ORDER BY k) FROM {VALUES} WHERE k = 'a' ORDER BY id",
+            [[1, 0.5], [3, 1.0]],
+        ),
+        (
+            f"SELECT id, VAR_SAMP(w) OVER (ORDER BY id) FROM (SELECT id, NULLIF(id * id, 9) + 4 AS w FROM {VALUES})",
+            [[1, None], [2, 5], [3, 5]],
+        ),
+        (f"SELECT id FROM {VALUES} ORDER BY id LIMIT ALL", [[1], [2], [3]]),
         ("SELECT 1 EXCEPT SELECT 1 UNION SELECT 2 INTERSECT SELECT 2", [[2]]),
     ],
 )

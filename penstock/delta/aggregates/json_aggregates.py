@@ -1,30 +1,16 @@
-"""JSON_OBJECTAGG and JSON_ARRAYAGG: compact text, keys and elements in order of arrival."""
+"""JSON_OBJECTAGG and JSON_ARRAYAGG over values that are JSON texts already; NULL is JSON's null."""
 
 from __future__ import annotations
 
-import datetime as dt
 import json
-from decimal import Decimal
 from typing import Any
 
+from penstock.common.errors import MalformedRecordError
 from penstock.delta.aggregates.ordered import ValueList
 
 
-def json_text(value: Any) -> str:
-    """A SQL value as compact JSON."""
-    if isinstance(value, Decimal):
-        return format(value, "f")
-    if isinstance(value, (list, tuple)):
-        return "[" + ",".join(json_text(item) for item in value) + "]"
-    if isinstance(value, dict):
-        return "{" + ",".join(f"{json_text(str(k))}:{json_text(v)}" for k, v in value.items()) + "}"
-    if isinstance(value, dt.datetime):
-        return json.dumps(value.isoformat())
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
-
-
 class JsonArrayAgg(ValueList):
-    """JSON_ARRAYAGG: NULLs are left out unless `null_on_null`; `[]` for none."""
+    """JSON_ARRAYAGG, in order of arrival: NULLs are left out unless `null_on_null`; `[]` for none."""
 
     def __init__(self, null_on_null: bool) -> None:
         self._null_on_null = null_on_null
@@ -32,12 +18,12 @@ class JsonArrayAgg(ValueList):
     skips_nulls = False
 
     def result(self, acc: list[Any]) -> str:
-        kept = acc if self._null_on_null else [value for value in acc if value is not None]
-        return json_text(kept)
+        shown = ["null" if text is None else text for text in acc if self._null_on_null or text is not None]
+        return f"[{','.join(shown)}]"
 
 
 class JsonObjectAgg(ValueList):
-    """JSON_OBJECTAGG of (key, value) pairs; a later value of the same key replaces the former."""
+    """JSON_OBJECTAGG of (key, value) pairs, sorted by key. A key can be there only once."""
 
     skips_nulls = False
 
@@ -45,5 +31,29 @@ class JsonObjectAgg(ValueList):
         self._null_on_null = null_on_null
 
     def result(self, acc: list[Any]) -> str:
-        pairs = {key: value for key, value in acc if self._null_on_null or value is not None}
-        return json_text(pairs)
+        pairs = unique_keys(acc)
+        shown = [
+            f"{json.dumps(key, ensure_ascii=False)}:{'null' if pairs[key] is None else pairs[key]}"
+            for key in sorted(pairs)
+            if self._null_on_null or pairs[key] is not None
+        ]
+        return f"{{{','.join(shown)}}}"
+
+
+def unique_keys(pairs: list[tuple[str | None, Any]]) -> dict[str, Any]:
+    """The pairs by key.
+
+    Raises:
+        MalformedRecordError: A key is NULL or there twice.
+    """
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key is None:
+            raise MalformedRecordError("a key of JSON_OBJECTAGG is NULL", do="filter such rows out")
+        if key in found:
+            raise MalformedRecordError(
+                f"key '{key}' is already present: JSON_OBJECTAGG takes each key once",
+                do="make the keys of a group unique",
+            )
+        found[key] = value
+    return found

@@ -26,6 +26,11 @@ from penstock.delta.aggregates.user import UserAggregate
 
 _Factory = Callable[[AggSpec, bool], Aggregate]
 
+
+def _deviation(sample: bool, root: bool) -> Callable[[AggSpec, bool], Aggregate]:
+    return lambda spec, retracts: Deviation(spec.result_type, sample=sample, root=root, whole=spec.whole)
+
+
 _FACTORIES: dict[str, _Factory] = {
     "COUNT": lambda spec, retracts: Count() if spec.args else CountStar(),
     "SUM": lambda spec, retracts: make_sum(spec.result_type, retracts),
@@ -40,12 +45,12 @@ _FACTORIES: dict[str, _Factory] = {
     "COLLECT": lambda spec, retracts: Collect(),
     "JSON_OBJECTAGG": lambda spec, retracts: JsonObjectAgg(spec.null_on_null is not False),
     "JSON_ARRAYAGG": lambda spec, retracts: JsonArrayAgg(spec.null_on_null is True),
-    "STDDEV_POP": lambda spec, retracts: Deviation(spec.result_type, sample=False, root=True),
-    "STDDEV_SAMP": lambda spec, retracts: Deviation(spec.result_type, sample=True, root=True),
-    "STDDEV": lambda spec, retracts: Deviation(spec.result_type, sample=True, root=True),
-    "VAR_POP": lambda spec, retracts: Deviation(spec.result_type, sample=False, root=False),
-    "VAR_SAMP": lambda spec, retracts: Deviation(spec.result_type, sample=True, root=False),
-    "VARIANCE": lambda spec, retracts: Deviation(spec.result_type, sample=True, root=False),
+    "STDDEV_POP": _deviation(sample=False, root=True),
+    "STDDEV_SAMP": _deviation(sample=True, root=True),
+    "STDDEV": _deviation(sample=True, root=True),
+    "VAR_POP": _deviation(sample=False, root=False),
+    "VAR_SAMP": _deviation(sample=True, root=False),
+    "VARIANCE": _deviation(sample=True, root=False),
     "PERCENTILE": lambda spec, retracts: Percentile(),
     "APPROX_COUNT_DISTINCT": lambda spec, retracts: DistinctCount(),
     "SINGLE_VALUE": lambda spec, retracts: SingleValue(),

@@ -11,19 +11,20 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from penstock.common.datatypes import DataType, DoubleType, FloatType
+from penstock.common.datatypes import DataType, DoubleType, FloatType, IntegralType
 from penstock.delta.aggregates.base import Aggregate
 from penstock.delta.aggregates.numeric import to_type
 
 
 class Deviation(Aggregate):
-    """A variance, or its root.
+    """A variance, or its root. With `whole`, integers are divided as integers, which is what Flink does over windows.
 
     Accumulator: [n, mean, sum of squared distances from it] for doubles, [n, sum, sum of squares] otherwise.
     """
 
-    def __init__(self, kind: DataType, *, sample: bool, root: bool) -> None:
+    def __init__(self, kind: DataType, *, sample: bool, root: bool, whole: bool = False) -> None:
         self._kind = kind
+        self._whole = whole and isinstance(kind, IntegralType)
         self._exact = not isinstance(kind, (DoubleType, FloatType))
         self._sample = sample
         self._root = root
@@ -62,7 +63,9 @@ class Deviation(Aggregate):
         divisor = n - 1 if self._sample else n
         if divisor <= 0:
             return None
-        if self._exact:
+        if self._whole:
+            value = float((acc[2] - acc[1] * acc[1] // n) // divisor)
+        elif self._exact:
             exact = (Fraction(acc[2]) - Fraction(acc[1]) ** 2 / n) / divisor
             value = float(exact)
         else:

@@ -194,7 +194,7 @@ def _has_modifiers(node: Any) -> bool:
 
 
 def _is_all(node: Any) -> bool:
-    return isinstance(node, exp.Column) and node.name.upper() == "ALL"
+    return isinstance(node, exp.Var) and node.name.upper() == "ALL"
 
 
 def rename(plan: Plan, names: list[str]) -> Plan:

@@ -1,6 +1,6 @@
 """SELECT: from FROM to the select list, in the order SQL defines.
 
-    FROM → WHERE → GROUP BY and aggregates → HAVING → OVER → select list → DISTINCT → ORDER BY, LIMIT
+    FROM → WHERE → GROUP BY and aggregates → HAVING → OVER → QUALIFY → select list → DISTINCT → ORDER BY, LIMIT
 
 Select items are bound once, over the columns of FROM, with aggregates left in as `AggCall`. If the query
 groups, `_Grouping` then rewrites them over the aggregate's output: a part that equals a key becomes that
@@ -25,7 +25,7 @@ from penstock.sql.binder.grouping import Grouping, grouping_elements
 from penstock.sql.binder.hints import select_hints
 from penstock.sql.binder.query import QueryBinder
 from penstock.sql.binder.relations import RelationBinder
-from penstock.sql.binder.scope import Relation, Scope
+from penstock.sql.binder.scope import Merged, Scope
 from penstock.sql.binder.tables import time_of
 from penstock.sql.rex import AggCall, InputRef, OverCall, Rex, SortKey, transform, walk
 
@@ -47,6 +47,7 @@ class SelectBinder:
         names, items = self._items(scope)
         having = self._having(scope)
         order = self._order_items(scope, names, items)
+        items += self._qualify(scope, names, items)  # goes through grouping and OVER as an item would
         group_windows = GroupWindows(self._ctx, self._binder(scope, "GROUP BY"))
         if self._is_grouped([*items, *([having] if having is not None else []), *(k.rex for k, _ in order)]):
             plan, items, having, order = self._group(plan, scope, items, having, order, group_windows)
@@ -54,6 +55,9 @@ class SelectBinder:
             plan = Filter(plan.fields, plan, having)
         plan, rexes = self._over(plan, [*items, *(k.rex for k, _ in order)])
         items, sort_rexes = rexes[: len(items)], rexes[len(items) :]
+        for condition in items[len(names) :]:
+            plan = Filter(plan.fields, plan, condition)
+        items = items[: len(names)]
         fields = tuple(Field(n, r.type, time_of(r)) for n, r in zip(names, items, strict=True))
         keys = [SortKey(r, k.descending, k.nulls_first) for r, (k, _) in zip(sort_rexes, order, strict=True)]
         plan = self._project(plan, fields, items, keys, [own for _, own in order])
@@ -82,6 +86,20 @@ class SelectBinder:
         if having is None:
             return None
         return self._binder(scope, "HAVING", aggregates=True).condition(having.this)
+
+    def _qualify(self, scope: Scope, names: list[str], items: list[Rex]) -> list[Rex]:
+        """The condition of QUALIFY, if there is one. Names of the select list come before those of FROM."""
+        node = self._node.args.get("qualify")
+        if node is None:
+            return []
+        selected = [Merged(name, rex, ()) for name, rex in zip(names, items, strict=True)]
+        both = Scope(scope.relations, scope.parent, [*selected, *scope.merged])
+        condition = self._binder(both, "QUALIFY", aggregates=True, over=True).condition(node.this)
+        if not any(isinstance(part, OverCall) for part in walk(condition)):
+            raise self._ctx.error(
+                "QUALIFY needs a window function", node, do="use WHERE or HAVING for conditions without one"
+            )
+        return [condition]
 
     def _items(self, scope: Scope) -> tuple[list[str], list[Rex]]:
         """Names and expressions of the select list, stars spread out."""
@@ -232,10 +250,7 @@ class SelectBinder:
         keys: list[SortKey],
         own: list[int | None],
     ) -> Plan:
-        """Select list, QUALIFY, DISTINCT and sorting; sort keys that are not selected travel along hidden."""
-        qualify = self._node.args.get("qualify")
-        if qualify is not None:
-            plan = self._qualify(plan, fields, items, qualify)
+        """Select list, DISTINCT and sorting; sort keys that are not selected travel along hidden."""
         distinct = self._node.args.get("distinct") is not None
         hidden = [k for k, position in zip(keys, own, strict=True) if position is None]
         if distinct and hidden:
@@ -256,9 +271,3 @@ class SelectBinder:
             refs = tuple(InputRef(f.type, i, f.time) for i, f in enumerate(fields))
             result = Project(fields, result, refs)
         return result
-
-    def _qualify(self, plan: Plan, fields: tuple[Field, ...], items: list[Rex], node: Any) -> Plan:
-        scope = Scope([Relation(None, 0, fields)], self._outer)
-        condition = self._binder(scope, "QUALIFY").condition(node.this)
-        inner = transform(condition, lambda r: items[r.index] if isinstance(r, InputRef) else None)
-        return Filter(plan.fields, plan, inner)

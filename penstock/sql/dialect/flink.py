@@ -523,6 +523,7 @@ class Flink(Dialect):
     """The dialect's entry point for sqlglot."""
 
     DPIPE_IS_STRING_CONCAT = True
+    SUPPORTS_LIMIT_ALL = True
     Tokenizer = FlinkTokenizer
     Parser = FlinkParser
 

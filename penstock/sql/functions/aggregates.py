@@ -53,6 +53,7 @@ class Calls:
     distinct: bool = False
     suffix: str = ""
     order_by: str | None = None
+    is_over: bool = False
 
     def __call__(self, function: str, *args: str, distinct: bool | None = None) -> str:
         mark = "DISTINCT " if (self.distinct if distinct is None else distinct) else ""
@@ -79,7 +80,7 @@ def aggregate(
         return write(args, result, Calls(distinct, suffix, order_by))
 
     def over(args: Sequence[Arg], result: DataType, window: str) -> str:
-        return write(args, result, Calls(suffix=f" OVER ({window})"))
+        return write(args, result, Calls(suffix=f" OVER ({window})", is_over=True))
 
     register(FunctionDef(name, "aggregate", infer, spark_aggregate=plain, spark_over=over), *aliases)
 
@@ -168,7 +169,21 @@ aggregate("AVG", (NUMERIC,), _mean_type, _avg)
 
 
 def _spread(function: str) -> Write:
-    return lambda args, result, call: cast(call(function, f"CAST({args[0].sql} AS DOUBLE)"), result)
+    def write(args: Sequence[Arg], result: DataType, call: Calls) -> str:
+        if call.is_over and isinstance(result, IntegralType):
+            return cast(_whole_spread(function, f"CAST({args[0].sql} AS BIGINT)", call), result)
+        return cast(call(function, f"CAST({args[0].sql} AS DOUBLE)"), result)
+
+    return write
+
+
+def _whole_spread(function: str, value: str, call: Calls) -> str:
+    """Over a window Flink computes (sum of squares - square of sum / n) / n in whole numbers, each step cut."""
+    count, total = call("count", value), call("sum", value)
+    squares = call("sum", f"{value} * {value}")
+    divisor = f"nullif({count} - 1, 0)" if function.endswith("_samp") else count
+    variance = f"({squares} - {total} * {total} div {count}) div {divisor}"
+    return f"sqrt({variance})" if function.startswith("stddev") else variance
 
 
 aggregate("STDDEV_POP", (NUMERIC,), _mean_type, _spread("stddev_pop"))

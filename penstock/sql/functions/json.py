@@ -206,7 +206,7 @@ def json_argument(arg: Arg) -> tuple[str, str]:
     if arg.sql.startswith(_RAW):
         return arg.sql, "TRUE"
     if isinstance(arg.type, FloatType):
-        return f"CAST(CAST({arg.sql} AS STRING) AS DOUBLE)", "FALSE"
+        return f"CAST({arg.sql} AS DOUBLE)", "FALSE"
     if isinstance(arg.type, LocalZonedTimestampType):
         return (
             f"date_format(to_utc_timestamp({arg.sql}, current_timezone()), \"yyyy-MM-dd'T'HH:mm:ss.SSS'Z'\")",

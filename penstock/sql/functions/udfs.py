@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from penstock.common import roaring
+from penstock.delta.aggregates.json_aggregates import unique_keys
 from penstock.sql.functions import java_time, json_documents
 from penstock.sql.functions.formatter import FormatError, java_format
 from penstock.sql.functions.java_random import JavaRandom
@@ -318,9 +319,7 @@ def _json_value(text: str, path: str) -> str:
         parsed, value = json_documents.query(text, path)
     except _JSON_ERRORS:
         return "X"
-    if value is None:
-        return "E"
-    if isinstance(value, (dict, list)):
+    if value is None or isinstance(value, (dict, list)):
         return "E" if parsed.lax else "X"
     return "V" + (value if isinstance(value, str) else json_documents.write(value))
 
@@ -334,8 +333,6 @@ def _wrapped(text: str, path: str, wrapper: str) -> tuple[str, Any]:
         wrapper == "UNCONDITIONAL" or (wrapper == "CONDITIONAL" and not isinstance(value, list))
     ):
         value = [value]
-    if value is None:
-        return "E", None
     if not isinstance(value, (dict, list)):
         return ("E" if parsed.lax else "X"), None
     return "V", value
@@ -387,7 +384,8 @@ def _json_array_of(rows: Sequence[Any], on_null: str, raw: bool) -> str:
 
 @_udf("string")
 def _json_object_of(rows: Sequence[Any], on_null: str, raw: bool) -> str:
-    return json_documents.write_object([(row[0], row[1], raw) for row in rows], on_null == "NULL")
+    pairs = unique_keys([(row[0], row[1]) for row in rows])
+    return json_documents.write_object([(key, value, raw) for key, value in pairs.items()], on_null == "NULL")
 
 
 @_udf("string")

@@ -37,9 +37,22 @@ def _call(function: str) -> Render:
 
 for _name in ("ROW_NUMBER", "RANK", "DENSE_RANK"):
     window(_name, (), never(DataTypes.BIGINT), _call(_name.lower()), DataTypes.INT())
-for _name in ("CUME_DIST", "PERCENT_RANK"):
-    window(_name, (), never(DataTypes.DOUBLE), _call(_name.lower()), DataTypes.DOUBLE())
+window("PERCENT_RANK", (), never(DataTypes.DOUBLE), _call("percent_rank"), DataTypes.DOUBLE())
 window("NTILE", (INTEGER,), never(DataTypes.BIGINT), _call("ntile"), DataTypes.INT())
+
+
+def _cume_dist(args: Sequence[Arg], result: DataType, window: str) -> str:
+    """Flink counts the rows up to this one and not its peers, so rows that are equal in the order differ."""
+    everything = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
+    return f"(row_number() OVER ({window}) / count(*) OVER ({window} {everything}))"
+
+
+def _cume_dist_type(args: Sequence[ArgType]) -> DataType:
+    check("CUME_DIST", [()], args)
+    return DataTypes.DOUBLE(False)
+
+
+register(FunctionDef("CUME_DIST", "window", _cume_dist_type, spark_over=_cume_dist))
 
 
 def _neighbour_type(name: str) -> Result:

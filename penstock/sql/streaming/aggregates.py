@@ -123,6 +123,7 @@ def agg_spec(call: AggCall, columns: InputColumns) -> AggSpec:
         args = args[:1]
     if call.name in ("JSON_OBJECTAGG", "JSON_ARRAYAGG"):
         options["null_on_null"] = _option_of(args, 3 if call.name == "JSON_OBJECTAGG" else 2)
+        args[-1] = _json_text(args[-1])
     if call.name == "ARRAY_AGG" and len(args) == 2:
         call, args = _without_nulls(call), args[:1]
     condition = None if call.filter is None else columns.place(call.filter)
@@ -134,6 +135,13 @@ def agg_spec(call: AggCall, columns: InputColumns) -> AggSpec:
         filter=condition,
         **options,
     )
+
+
+def _json_text(value: Rex) -> Rex:
+    """The value as JSON, written by Catalyst; what builds JSON is JSON."""
+    if isinstance(value, Call) and value.name in ("JSON_OBJECT", "JSON_ARRAY", "JSON"):
+        return value
+    return Call(DataTypes.STRING(value.type.is_nullable), "JSON_STRING", (value,))
 
 
 def _without_nulls(call: AggCall) -> AggCall:

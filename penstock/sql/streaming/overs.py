@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from penstock.common.errors import ValidationError
@@ -123,7 +124,7 @@ def _spec(call: OverCall, columns: InputColumns) -> Any:
             raise ValidationError("LEAD looks ahead, which streaming mode cannot", do="use LAG")
         function = call.function
         plain = AggCall(call.type, call.name, call.args, call.distinct, call.filter, function=function)
-        return agg_spec(plain, columns)
+        return replace(agg_spec(plain, columns), whole=True)
     if call.name != "LAG":
         return OrderFunction(call.name)
     value, *rest = call.args

@@ -49,9 +49,9 @@ class Case:
     parallelism: int
     restores: frozenset[int]
     """Epochs before which all subtasks are lost and restored (in process only)."""
-    tight: bool
+    tight: bool = False
     """Whether operators change over to their form for many rows after a handful already."""
-    may_be_empty: bool
+    may_be_empty: bool = False
     """Whether the program is worth running even if its answer has no rows."""
 
     def settings(self) -> dict[str, str]:

@@ -58,6 +58,7 @@ def test_output_columns_have_flinks_names_and_types(
         ("SELECT UPPR(who) FROM orders", "did you mean `UPPER`"),
         ("SELECT id, COUNT(*) FROM orders", "not being grouped"),
         ("SELECT id FROM orders WHERE COUNT(*) > 1", "WHERE"),
+        ("SELECT id FROM orders QUALIFY id > 1", "QUALIFY needs a window function"),
         ("SELECT SUM(COUNT(*)) FROM orders", "nested"),
         ("SELECT id FROM orders UNION SELECT who, city FROM people", "column count mismatch"),
         ("SELECT id FROM orders UNION SELECT who FROM people", "type mismatch"),

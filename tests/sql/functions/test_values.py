@@ -133,6 +133,8 @@ CASES: list[tuple[str, tuple[Any, ...], Any]] = [
     # JSON
     ("JSON_VALUE", (text('{"l": [1, 2.50]}'), "$.l[1]"), "2.50"),
     ("JSON_VALUE", (text("not json"), "$.a"), None),
+    ("JSON_VALUE", (text('{"n": null}'), "$.n", "NULL", "DEFAULT", "empty", "DEFAULT", "wrong"), "wrong"),
+    ("JSON_VALUE", (text('{"n": null}'), "lax $.n", "NULL", "DEFAULT", "empty", "DEFAULT", "wrong"), "empty"),
     ("JSON_EXISTS", (text('{"n": null}'), "$.n"), False),
     ("JSON_QUERY", (text('{"b": 1, "a": [ ]}'), "$"), '{"a":[],"b":1}'),
     ("JSON_QUERY", (text('{"r": [{"c": 1}, {"c": 2}]}'), "lax $.r[*].c"), "[1,2]"),
