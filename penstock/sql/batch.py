@@ -117,8 +117,18 @@ class BatchExecutor:
             if isinstance(node, Scan):
                 self._source(node)
             elif isinstance(node, Sink):
-                path = node.identifier.as_summary_string()
-                find_connector(node.table.options, path).validate(node.table, "sink")
+                self._sink(node)
+
+    def _sink(self, sink: Sink) -> None:
+        path = sink.identifier.as_summary_string()
+        connector = find_connector(sink.table.options, path)
+        connector.validate(sink.table, "sink")
+        if sink.overwrite and not connector.supports_overwrite:
+            raise ValidationError(
+                f"INSERT OVERWRITE is not possible for table '{path}': connector '{connector.name}' cannot "
+                "replace what a table holds",
+                do="use INSERT INTO",
+            )
 
     def _source(self, scan: Scan) -> SqlConnector:
         path = scan.identifier.as_summary_string()

@@ -20,6 +20,7 @@ class SparkTableConnector(SqlConnector):
     """Reads and writes a table of the session catalog: 'table-name' is its full name for Spark."""
 
     name = "spark"
+    supports_overwrite = True
     options = (Option("table-name", required=True),)
 
     def batch_relation(

@@ -15,6 +15,7 @@ from penstock.sql.connectors.blackhole import BlackHoleConnector
 from penstock.sql.connectors.datagen import DataGenConnector
 from penstock.sql.connectors.errors import penstock_error
 from penstock.sql.connectors.filesystem import FileSystemConnector
+from penstock.sql.connectors.jdbc import JdbcConnector
 from penstock.sql.connectors.print import PrintConnector
 
 CONNECTORS: dict[str, type[SqlConnector]] = {}
@@ -26,7 +27,7 @@ def register_connector(connector: type[SqlConnector]) -> type[SqlConnector]:
     return connector
 
 
-for _connector in (FileSystemConnector, DataGenConnector, PrintConnector, BlackHoleConnector):
+for _connector in (FileSystemConnector, JdbcConnector, DataGenConnector, PrintConnector, BlackHoleConnector):
     register_connector(_connector)
 
 

@@ -53,6 +53,14 @@ class SqlConnector:
     options: ClassVar[tuple[Option, ...]] = ()
     directions: ClassVar[tuple[Direction, ...]] = ("source", "sink")
     metadata_columns: Mapping[str, DataType] = {}
+    supports_overwrite: ClassVar[bool] = False
+    """Whether INSERT OVERWRITE means something."""
+    upserts: ClassVar[bool] = False
+    """Whether a sink with a primary key goes by it: a row replaces the one with its key, whatever that was."""
+    update_advice: ClassVar[str] = (
+        "write to a sink with a changelog format such as debezium-json, or make the query append-only"
+    )
+    """What to do about a sink that cannot take updates."""
 
     def __init__(self, options: Mapping[str, str], table_path: str) -> None:
         self.table_path = table_path
@@ -102,8 +110,12 @@ class SqlConnector:
             )
 
     def changelog_mode(self, table: CatalogTable) -> ChangelogMode:
-        """What reading the table gives, and what a sink accepts: plain rows or changes."""
+        """What reading the table gives: plain rows or changes."""
         return "insert-only"
+
+    def sink_changelog_mode(self, table: CatalogTable) -> ChangelogMode:
+        """What writing to the table accepts."""
+        return self.changelog_mode(table)
 
     def is_bounded(self, table: CatalogTable) -> bool:
         return True

@@ -69,6 +69,7 @@ class FileSystemConnector(SqlConnector):
     """Folders of files in any of the formats."""
 
     name = "filesystem"
+    supports_overwrite = True
     options = (
         Option("path", required=True),
         Option("format", required=True),

@@ -1,0 +1,136 @@
+"""Reading a table: a query per range of the partition column, or one for all of it.
+
+    SELECT only, what, is, needed FROM t WHERE column BETWEEN lower AND upper
+
+A range is read by one task over one connection, in portions, so that a table never sits in memory. As in Flink rows
+outside of all ranges, and those whose partition column is NULL, are not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.common.datatypes import RowType
+from penstock.common.errors import MalformedRecordError
+from penstock.sql.connectors.jdbc.table import JdbcTable
+from penstock.sql.connectors.jdbc.types import Read, reader_of
+from penstock.sql.connectors.spark_types import RowsToArrow
+
+_SHOWN = 200
+
+Range = tuple[int, ...]
+"""The smallest and the largest value of the partition column; empty, it stands for the whole table."""
+
+WHOLE: Range = ()
+
+
+def ranges(lower: int, upper: int, count: int) -> list[Range]:
+    """Neighbouring ranges of about the same size; fewer, if there are not so many numbers.
+
+    >>> ranges(1, 10, 3)
+    [(1, 4), (5, 7), (8, 10)]
+    """
+    total = upper - lower + 1
+    size, longer = divmod(total, min(count, total))
+    found: list[Range] = []
+    start = lower
+    while start <= upper:
+        end = start + size - (0 if len(found) < longer else 1)
+        found.append((start, end))
+        start = end + 1
+    return found
+
+
+@dataclass(frozen=True)
+class JdbcScan:
+    """How a table is read; pickled into tasks.
+
+    `row_type` are the table's physical columns, `wanted` those that somebody looks at: others are NULL.
+    """
+
+    table: JdbcTable
+    row_type: RowType
+    wanted: tuple[str, ...]
+    fetch_size: int = 0
+    partition_column: str | None = None
+    parts: tuple[Range, ...] = (WHOLE,)
+
+    def batches(self, part: Range, to_arrow: RowsToArrow, kinds: bool = False) -> Iterator[pa.RecordBatch]:
+        """A range's rows in the columns of `to_arrow`: the table's, then with `kinds` that they are insertions."""
+        columns = ColumnReaders(self.table, self.row_type, self.wanted)
+        with (
+            self.table.explained("cannot read the table"),
+            self.table.connected() as connection,
+        ):
+            sql, values = self._query(connection, part)
+            for rows in self.table.dialect.fetched(connection, sql, values, self.fetch_size):
+                arrays = columns.arrays(rows, to_arrow)
+                if kinds:
+                    arrays.append(to_arrow.constant(len(arrays), 0, len(rows)))
+                yield to_arrow.of_columns(arrays)
+
+    def _query(self, connection: Any, part: Range) -> tuple[str, Sequence[Any]]:
+        names = [*self.wanted, self.partition_column or ""] if part else [*self.wanted]
+        real = self.table.columns(connection, names)
+        dialect = self.table.dialect
+        shown = real[: len(self.wanted)]
+        if not part:
+            return dialect.select(self.table.name, shown), ()
+        mark = dialect.placeholder
+        within = f"{dialect.quote(real[-1])} BETWEEN {mark} AND {mark}"
+        return dialect.select(self.table.name, shown, within), part
+
+
+class ColumnReaders:
+    """Driver's rows as columns of the declared types."""
+
+    def __init__(self, table: JdbcTable, row_type: RowType, wanted: Sequence[str]) -> None:
+        self._table = table
+        self._fields = row_type.fields
+        places = {name: i for i, name in enumerate(wanted)}
+        self._places = [places.get(f.name) for f in row_type.fields]
+        self._reads = [reader_of(f.data_type) for f in row_type.fields]
+
+    def arrays(self, rows: Sequence[tuple[Any, ...]], to_arrow: RowsToArrow) -> list[pa.Array]:
+        given = list(zip(*rows, strict=True))
+        arrays = []
+        for at, place in enumerate(self._places):
+            if place is None:
+                arrays.append(to_arrow.constant(at, None, len(rows)))
+            else:
+                arrays.append(to_arrow.column(at, self._column(at, given[place])))
+        return arrays
+
+    def rows(self, rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        """The same as rows; all columns must be wanted."""
+        given = list(zip(*rows, strict=True))
+        return list(zip(*(self._column(at, values) for at, values in enumerate(given)), strict=True))
+
+    def _column(self, at: int, values: Sequence[Any]) -> list[Any]:
+        read = self._reads[at]
+        try:
+            return [None if value is None else read(value) for value in values]
+        except (ValueError, TypeError, ArithmeticError, OverflowError):
+            raise self._unreadable(at, read, values) from None
+
+    def _unreadable(self, at: int, read: Read, values: Sequence[Any]) -> MalformedRecordError:
+        """The error of the first value that cannot be read."""
+        column = self._fields[at]
+        shown, reason = "", "it cannot be read"
+        for value in values:
+            try:
+                if value is not None:
+                    read(value)
+            except (ValueError, TypeError, ArithmeticError, OverflowError) as error:
+                shown, reason = repr(value), " ".join(str(error).split())
+                break
+        shown = shown if len(shown) <= _SHOWN else shown[:_SHOWN] + "…"
+        return MalformedRecordError(
+            f"value {shown} of column '{column.name}' does not fit {column.data_type.as_summary()}: {reason}",
+            where=self._table.where,
+            do="declare the column with a type that holds all its values",
+        )
