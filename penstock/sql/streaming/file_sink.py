@@ -31,11 +31,14 @@ _POSITION = -1
 """The last column of an epoch's rows, `__pos`, is different in all of them."""
 
 
-def named(frame: DataFrame, sink: Sink, changelog: bool) -> DataFrame:
-    """The sink's columns by name, then the kind for a sink that takes changes."""
+def named(frame: DataFrame, sink: Sink, changelog: bool, order: str | None = None) -> DataFrame:
+    """The sink's columns by name, then the kind for a sink that takes changes, and the order in which they came."""
+    width = len(sink.input.fields)
     shown = [f"c{i} AS `{f.name}`" for i, f in enumerate(sink.input.fields)]
     if changelog:
-        shown.append(f"c{len(sink.input.fields)} AS {KIND_COLUMN}")
+        shown.append(f"c{width} AS {KIND_COLUMN}")
+    if order is not None:
+        shown.append(f"c{width + 2} AS {order}")
     return frame.selectExpr(*shown)
 
 

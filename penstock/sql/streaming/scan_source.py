@@ -35,6 +35,8 @@ from penstock.sql.connectors.filesystem.blocks import START, BlockReader, Place
 from penstock.sql.connectors.filesystem.connector import FileSystemConnector
 from penstock.sql.connectors.filesystem.parquet import can_read, count_rows
 from penstock.sql.connectors.filesystem.reader import FileScan
+from penstock.sql.connectors.jdbc import JdbcConnector
+from penstock.sql.connectors.jdbc.source import JdbcScan
 from penstock.sql.connectors.spark_types import RowsToArrow
 from penstock.sql.streaming.physical import PhysicalNode, ScanNode, ValuesNode
 
@@ -43,10 +45,15 @@ Rows = Iterator[tuple[Any, ...]]
 
 @dataclass(frozen=True)
 class PartSplit(SourceSplit):
-    """Parts that are read in order. `at_most` bounds the rows of each part, None if nobody knows."""
+    """Parts that are read in order. `at_most` bounds the rows of each part, None if nobody knows.
+
+    A part that is `whole` cannot be left in its middle: a database gives its rows in any order, so there is no
+    coming back to a row. An epoch then ends with the part in which it has had enough.
+    """
 
     parts: tuple[Any, ...] = ()
     at_most: tuple[int, ...] | None = None
+    whole: bool = False
 
     def rows_left(self, position: Any) -> int | None:
         """At most so many rows come after a position."""
@@ -78,6 +85,8 @@ class TableSource(Source):
             return _Once(PartSplit("relation", (0,), (0,)))
         if isinstance(connector, FileSystemConnector):
             return _Files(connector, table, context.parallelism, restored)
+        if isinstance(connector, JdbcConnector):
+            return _Once(*_ranges(connector))
         if isinstance(connector, DataGenConnector):
             return _Generated(connector, table, context.parallelism)
         raise NotSupportedError(
@@ -105,6 +114,11 @@ class _Once(SplitEnumerator):
     def discover(self) -> Sequence[SourceSplit]:
         found, self._splits = self._splits, ()
         return found
+
+
+def _ranges(connector: JdbcConnector) -> list[PartSplit]:
+    """A database's table: a split for each range, the same ones whatever the parallelism."""
+    return [PartSplit(f"range-{i}", (part,), whole=True) for i, part in enumerate(connector.parts())]
 
 
 class _Files(SplitEnumerator):
@@ -207,14 +221,24 @@ Read = Callable[[Any, Place, int, int | None], Iterator[tuple[Place, pa.RecordBa
 class PartReader:
     """How a part becomes batches of `row_type`, whose last column is the kind; pickled into the tasks."""
 
-    scan: FileScan | None
+    scan: FileScan | JdbcScan | None
     row_type: RowType
 
     def opened(self) -> Read:
         if self.scan is None:
             return self._generated
+        if isinstance(self.scan, JdbcScan):
+            return self._selected
         reader = BlockReader(self.scan, self.row_type, kinds=True)
         return lambda part, place, skip, limit: reader.read(part, place, skip)
+
+    def _selected(
+        self, part: Any, place: Place, skip: int, limit: int | None
+    ) -> Iterator[tuple[Place, pa.RecordBatch]]:
+        """Ranges are read from their beginning to their end."""
+        assert isinstance(self.scan, JdbcScan)
+        batches = self.scan.batches(part, RowsToArrow(self.row_type), kinds=True)
+        return ((START, batch) for batch in batches)
 
     def _generated(
         self, part: Any, place: Place, skip: int, limit: int | None
@@ -269,6 +293,6 @@ def part_reader(node: ScanNode) -> PartReader:
     """The reader of a scan, picklable."""
     assert node.scan is not None
     row_type = RowType(node.row_type.fields[: len(node.fields) + 1], nullable=False)
-    if isinstance(node.connector, FileSystemConnector):
+    if isinstance(node.connector, (FileSystemConnector, JdbcConnector)):
         return PartReader(node.connector.scan(node.scan.table, list(node.columns)), row_type)
     return PartReader(None, row_type)

@@ -80,21 +80,26 @@ class _Progress:
         self.row: int
         self._index, self.row, *place = read.position or (0, 0)
         self.place = Place(*place[0]) if place else START
-        self.left = read.limit.max_records
+        self._left = read.limit.max_records
         self._count = 0
 
     def part(self) -> Any:
         """The part to go on with; None when there is none, or the epoch has enough."""
-        if self._index >= len(self._split.parts) or self.left == 0:
+        if self._index >= len(self._split.parts) or self._left == 0:
             return None
         return self._split.parts[self._index]
+
+    @property
+    def left(self) -> int | None:
+        """How many rows of the part the epoch still wants; None, if it takes all there are."""
+        return None if self._split.whole else self._left
 
     def took(self, rows: int, place: Place) -> None:
         self.row += rows
         self.place = place
         self._count += rows
-        if self.left is not None:
-            self.left -= rows
+        if self._left is not None:
+            self._left = max(0, self._left - rows)
 
     def next_part(self) -> None:
         self._index, self.row, self.place = self._index + 1, 0, START

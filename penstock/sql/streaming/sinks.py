@@ -14,8 +14,10 @@ from penstock.connectors.sink import Committer
 from penstock.sql.algebra import Sink
 from penstock.sql.connectors import SqlConnector, find_connector
 from penstock.sql.connectors.filesystem.connector import FileSystemConnector
+from penstock.sql.connectors.jdbc import JdbcConnector
 from penstock.sql.connectors.print import PrintConnector
 from penstock.sql.streaming.file_sink import FileEpochSink, PrintEpochSink, named
+from penstock.sql.streaming.keyed_sinks import JdbcEpochSink, materialized
 from penstock.sql.streaming.physical import Stream
 from penstock.sql.streaming.planner import Planner
 from penstock.sql.values import row_reader
@@ -114,12 +116,14 @@ class ConnectorSink:
         return ()
 
 
-def epoch_sink(connector: SqlConnector, sink: Sink, changelog: bool, stream: Stream) -> Any:
+def epoch_sink(connector: SqlConnector, sink: Sink, changelog: bool, stream: Stream, parallelism: int) -> Any:
     """How an epoch's output is written and, if it has `commit`, published."""
     if isinstance(connector, FileSystemConnector):
         return FileEpochSink(connector, sink, changelog, stream)
     if isinstance(connector, PrintConnector):
         return PrintEpochSink(connector, sink)
+    if isinstance(connector, JdbcConnector) and changelog:
+        return JdbcEpochSink(connector, sink, parallelism)
     return ConnectorSink(connector, sink, changelog)
 
 
@@ -130,17 +134,20 @@ def plan_sinks(config: Mapping[str, str], sinks: Sequence[Sink]) -> tuple[Planne
         connector.validate(sink.table, "sink")
     planner = Planner(config)
     streams = planner.queries([sink.input for sink in sinks])
-    ends = zip(streams, connectors, sinks, strict=True)
-    return planner, [(stream, _taker(stream, connector, sink)) for stream, connector, sink in ends]
+    ends: list[tuple[Stream, Any]] = []
+    for stream, connector, sink in zip(streams, connectors, sinks, strict=True):
+        taker = _taker(stream, connector, sink, planner.parallelism)
+        ends.append((materialized(planner, stream, connector, sink), taker))
+    return planner, ends
 
 
-def _taker(stream: Stream, connector: SqlConnector, sink: Sink) -> Any:
+def _taker(stream: Stream, connector: SqlConnector, sink: Sink, parallelism: int) -> Any:
     path = sink.identifier.as_summary_string()
-    changelog = connector.changelog_mode(sink.table) == "changelog"
+    changelog = connector.sink_changelog_mode(sink.table) == "changelog"
     if stream.retracts and not changelog:
         raise ValidationError(
             f"table sink '{path}' doesn't support consuming update and delete changes which is produced by "
             f"node {stream.updated_by}",
-            do="write to a sink with a changelog format such as debezium-json, or make the query append-only",
+            do=connector.update_advice,
         )
-    return epoch_sink(connector, sink, changelog, stream)
+    return epoch_sink(connector, sink, changelog, stream, parallelism)

@@ -1,0 +1,65 @@
+"""INSERT into tables that go by their primary key: a row replaces the one with its key, a deletion names the key.
+
+Two things must be right for the table to end up as the query's result:
+
+- The changes of one key arrive in order. An epoch's changes are therefore brought together by key and put in the
+  order in which they were made before they are written (`JdbcEpochSink`).
+- A change means the row that is there. If rows of the query are told apart by other columns than the sink's key, two
+  of them may have the same key, and taking one back must not remove the other. Then an operator stands before the
+  sink that remembers all rows of each key and shows the last (`materialized`; Flink's SinkUpsertMaterializer).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from penstock.common.errors import ValidationError
+from penstock.delta.columns import POSITION
+from penstock.delta.upsert_materialize import UpsertMaterialize
+from penstock.sql.algebra import Sink
+from penstock.sql.connectors import SqlConnector
+from penstock.sql.connectors.jdbc import JdbcConnector
+from penstock.sql.streaming.file_sink import named
+from penstock.sql.streaming.physical import Stream
+from penstock.sql.streaming.planner import Planner
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+UPSERT_MATERIALIZE = "table.exec.sink.upsert-materialize"
+_WAYS = ("AUTO", "NONE", "FORCE")
+
+
+def materialized(planner: Planner, stream: Stream, connector: SqlConnector, sink: Sink) -> Stream:
+    """The stream, made safe for a sink that goes by its primary key."""
+    way = planner.config.get(UPSERT_MATERIALIZE, "AUTO").upper()
+    if way not in _WAYS:
+        raise ValidationError(
+            f"invalid value {way!r} for '{UPSERT_MATERIALIZE}'", do=f"use {', '.join(_WAYS)}"
+        )
+    names = [f.name for f in stream.fields]
+    key = frozenset(names.index(name) for name in sink.table.primary_key)
+    if not connector.upserts or not key or way == "NONE":
+        return stream
+    is_safe = not stream.retracts or any(known <= key for known in stream.keys)
+    if is_safe and way == "AUTO":
+        return stream
+    operator = UpsertMaterialize(sorted(key), state_ttl_ms=planner.state_ttl_ms)
+    return planner.delta(
+        "SinkMaterializer", operator, [stream], stream.fields, retracts=True, keys=frozenset({key}),
+        updated_by=stream.updated_by,
+    )  # fmt: skip
+
+
+class JdbcEpochSink:
+    """Writes an epoch's changes before the epoch is committed: at least once, and by key that is as good as once."""
+
+    def __init__(self, connector: JdbcConnector, sink: Sink, parallelism: int) -> None:
+        self._connector = connector
+        self._sink = sink
+        self._tasks = connector.values["sink.parallelism"] or parallelism
+
+    def take(self, spark: SparkSession, frame: DataFrame) -> tuple[Any, ...]:
+        rows = named(frame, self._sink, True, order=POSITION)
+        self._connector.write_changes(self._sink.table, rows, self._tasks)
+        return ()
