@@ -6,13 +6,16 @@ from penstock.common.errors import NotSupportedError, ValidationError
 from penstock.sql.catalogs.in_memory import GenericInMemoryCatalog
 from penstock.table.catalog import Catalog
 
-TYPES = ("generic_in_memory", "file", "spark")
+TYPES = ("generic_in_memory", "file", "jdbc", "spark")
 
 
 _OPTIONS = {
     "generic_in_memory": {"type", "default-database", "property-version"},
     "file": {"type", "default-database", "path"},
-}
+    "jdbc": {
+        "type", "default-database", "username", "password", "base-url", "compatible-mode", "property-version",
+    },
+}  # fmt: skip
 
 
 def check_catalog_options(name: str, options: dict[str, str]) -> None:
@@ -45,6 +48,10 @@ def create_catalog_from_options(name: str, options: dict[str, str]) -> Catalog:
         from penstock.sql.catalogs.spark import SparkCatalog
 
         return SparkCatalog(name, options.get("default-database", "default"))
-    if kind in ("jdbc", "hive"):
+    if kind == "jdbc":
+        from penstock.sql.catalogs.jdbc import JdbcCatalog
+
+        return JdbcCatalog.from_options(name, options)
+    if kind == "hive":
         raise NotSupportedError(f"catalogs of type '{kind}'", "nothing here reads that system's tables yet")
     raise ValidationError(f"there is no catalog type '{kind}'", do="use one of " + ", ".join(TYPES))
