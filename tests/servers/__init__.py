@@ -1,0 +1,10 @@
+"""Real servers for tests, started from installed Debian packages and stopped when the tests are over.
+
+    process.py     a server as a process of our own: a user without rights, a folder of its own, a free port
+    postgres.py    PostgreSQL
+    mariadb.py     MariaDB
+
+A server is never the machine's own service. Where its programs are missing, tests that need it are skipped and say
+what to install; with CI=true they are installed, and a server that does not start fails the tests. Fixtures are in
+`tests/conftest.py`, one start per test run.
+"""
