@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from penstock.common.datatypes import DataType
+from penstock.sql.conditions import clauses_text
 from penstock.sql.rex import AggCall, OverCall, Rex, SortKey, TimeKind
 from penstock.table.catalog import CatalogTable, ObjectIdentifier
 
@@ -74,7 +75,9 @@ class Scan(Plan):
     hints: tuple[tuple[str, Any], ...] = ()
 
     def describe(self) -> str:
-        return f"TableSourceScan(table=[{self.identifier.as_summary_string()}])"
+        filters = clauses_text(self.table.filters)
+        shown = f", filter=[{filters}]" if filters else ""
+        return f"TableSourceScan(table=[{self.identifier.as_summary_string()}]{shown})"
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.common.datatypes import RowField, RowType
 from penstock.common.errors import ValidationError
@@ -27,6 +27,9 @@ from penstock.table.resolved_schema import (
     WatermarkSpec,
 )
 from penstock.table.schema import Schema, SchemaColumn
+
+if TYPE_CHECKING:
+    from penstock.sql.conditions import Clause
 
 __all__ = [
     "Catalog",
@@ -173,13 +176,14 @@ class CatalogTable(CatalogBaseTable):
     """A table of a connector.
 
     `requested_metadata` is filled for one query: the metadata columns it wants from the connector, in order,
-    which come behind the physical columns of `batch_relation`.
+    which come behind the physical columns of `batch_relation`. So is `filters`, for connectors that use them.
     """
 
     partition_keys: tuple[str, ...] = ()
     distribution: str | None = None
     snapshot: str | None = None
     requested_metadata: tuple[SchemaColumn, ...] = ()
+    filters: tuple[Clause, ...] = ()
 
     @property
     def physical_schema(self) -> RowType:

@@ -57,6 +57,8 @@ class SqlConnector:
     """Whether INSERT OVERWRITE means something."""
     upserts: ClassVar[bool] = False
     """Whether a sink with a primary key goes by it: a row replaces the one with its key, whatever that was."""
+    uses_filters: ClassVar[bool] = False
+    """Whether a source wants to know `table.filters`: conditions that rows a query needs fulfil."""
     update_advice: ClassVar[str] = (
         "write to a sink with a changelog format such as debezium-json, or make the query append-only"
     )

@@ -41,6 +41,7 @@ from penstock.sql.algebra import (
 from penstock.sql.connectors import find_connector
 from penstock.sql.required_columns import required_columns
 from penstock.sql.rex import Call, Const, InputRef, Rex, UdfCall, transform, walk
+from penstock.sql.rules.scan_filters import scan_filters
 from penstock.sql.streaming.advice import STRATEGY, check_updates
 from penstock.sql.streaming.epoch_time import with_epoch_time
 from penstock.sql.streaming.physical import (
@@ -82,8 +83,8 @@ class Planner:
     def queries(self, plans: Sequence[Plan]) -> list[Stream]:
         """The streams of several queries of one job; what they have in common is planned once."""
         plans = [with_epoch_time(plan) for plan in plans]
-        if len(plans) > 1:
-            plans = shared(plans)
+        # A table that several queries read is read once, whatever each of them leaves out.
+        plans = shared(plans) if len(plans) > 1 else [scan_filters(plan) for plan in plans]
         for plan in plans:
             for scan, columns in required_columns(plan).items():
                 self.needed.setdefault(scan, set()).update(columns)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import datetime as dt
 import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from penstock.common.errors import ExternalSystemError, MalformedRecordError
+from penstock.sql.conditions import Clause, Condition
 from tests.servers.mariadb import MariaDbServer
 from tests.servers.postgres import PostgresServer
 from tests.sql.connectors.jdbc_tables import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, JdbcTestTable
@@ -81,6 +83,31 @@ def test_ranges_columns_and_portions(server: Server, name: str) -> None:
     parts = declared(server, name, "val STRING, id INT", **bounds).read_parts(["id"])
     assert [sorted(row[1] for row in part) for part in parts] == [[*range(10_000)], [*range(10_000, 20_000)]]
     assert {row[0] for part in parts for row in part} == {None}
+
+
+def test_the_database_checks_conditions_unless_told_otherwise(server: Server, name: str) -> None:
+    server.execute(
+        f"CREATE TABLE {name} (id INT, val VARCHAR(9), day DATE, ts TIMESTAMP NULL, price DECIMAL(9, 2), ok BOOLEAN)",
+        f"INSERT INTO {name} VALUES (1, 'a', '2024-01-01', '2024-01-01 01:00:00', 1.5, true)",
+        f"INSERT INTO {name} VALUES (2, NULL, '2024-01-02', NULL, 2.5, false), (3, 'c', NULL, NULL, NULL, NULL)",
+    )
+    columns = "id INT, val STRING, day DATE, ts TIMESTAMP(6), price DECIMAL(9, 2), ok BOOLEAN"
+    cases: list[tuple[Clause, list[int]]] = [
+        ((Condition("ID", ">=", 2),), [2, 3]),
+        ((Condition("val", "=", "a"), Condition("val", "IS NULL")), [1, 2]),
+        ((Condition("day", "<", dt.date(2024, 1, 2)),), [1]),
+        ((Condition("ts", "=", dt.datetime(2024, 1, 1, 1)),), [1]),
+        ((Condition("price", ">", Decimal("1.75")),), [2]),
+        ((Condition("ok", "=", True),), [1]),
+        ((Condition("ts", "IS NOT NULL"),), [1]),
+    ]
+    for clause, expected in cases:
+        table = declared(server, name, columns)
+        table.table = replace(table.table, filters=(clause, (Condition("id", "<", 9),)))
+        assert sorted(row[0] for row in table.read(["id"])) == expected, clause
+    never = declared(server, name, columns, **{"filter.handling.policy": "never"})
+    never.table = replace(never.table, filters=((Condition("id", "=", 1),),))
+    assert len(never.read()) == 3
 
 
 def test_reading_may_stop_early(server: Server, name: str) -> None:
@@ -177,6 +204,18 @@ def test_postgres_table_names_are_paths_and_lose_their_case(postgres: PostgresSe
     reserved.write([(5,)])
     assert reserved.read() == [(5,)]
     postgres.execute('DROP TABLE "user"')
+
+
+def test_postgres_is_not_asked_for_comparisons_that_it_does_not_have(
+    postgres: PostgresServer, name: str
+) -> None:
+    postgres.execute(
+        f"CREATE TABLE {name} (j JSON, u UUID, n TEXT)", f"INSERT INTO {name} VALUES ('{{}}', NULL, '7')"
+    )
+    table = declared(postgres, name, "j STRING, u STRING, n INT")
+    conditions = (Condition("j", "=", "x"), Condition("u", "=", "x"), Condition("n", "=", 7))
+    table.table = replace(table.table, filters=tuple((c,) for c in conditions))
+    assert table.read() == [("{}", None, 7)]
 
 
 def test_postgres_needs_a_unique_key_to_upsert_by(postgres: PostgresServer, name: str) -> None:

@@ -41,6 +41,7 @@ class JdbcConnector(SqlConnector):
     name = "jdbc"
     options = OPTIONS
     upserts = True
+    uses_filters = True
     update_advice = "declare a PRIMARY KEY for the sink: rows can only be replaced by key"
 
     def __init__(self, options: Mapping[str, str], table_path: str) -> None:
@@ -89,6 +90,7 @@ class JdbcConnector(SqlConnector):
             self.values["scan.fetch-size"],
             self.values["scan.partition.column"],
             tuple(self.parts()),
+            table.filters if self.values["filter.handling.policy"] == "always" else (),
         )
 
     def parts(self) -> list[Range]:

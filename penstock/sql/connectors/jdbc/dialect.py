@@ -131,6 +131,10 @@ class Dialect(ABC):
         """How a value is prepared for the driver; None where it can stay as it is."""
         return None
 
+    def can_compare(self, type_code: Any, value: Any) -> bool:
+        """Whether a column of that type can be compared with the value, without an error and with Flink's answer."""
+        return True
+
     def check_type(self, column: str, data_type: DataType) -> None:
         """Refuses types that the database has no columns for."""
         if not isinstance(data_type, self.types):

@@ -67,7 +67,8 @@ class JdbcLookup(LookupSource):
     def _fetched(self, keys: Sequence[Key]) -> list[tuple[Any, ...]]:
         if self._connection is None:
             self._connection = self._table.connect()
-            self._names = self._table.columns(self._connection, self._row_type.names)
+            real = self._table.columns(self._connection, self._row_type.names)
+            self._names = [column.name for column in real]
         cursor = self._connection.cursor()
         cursor.execute(
             self._statement(len(keys)), [self._parameter(i, v) for key in keys for i, v in enumerate(key)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import decimal
 from typing import Any, ClassVar
 
 from penstock.common.datatypes import ArrayType, DataType, LocalZonedTimestampType
@@ -37,6 +39,19 @@ _RESERVED = frozenset((
 """Words that name no table unless they are quoted."""
 
 
+_NUMBERS = (20, 21, 23, 700, 701, 1700)
+_COMPARABLE: dict[type, tuple[int, ...]] = {
+    int: _NUMBERS,
+    float: _NUMBERS,
+    decimal.Decimal: _NUMBERS,
+    bool: (16,),
+    str: (25, 1042, 1043),
+    dt.date: (1082, 1114),
+    dt.datetime: (1114,),
+}
+"""The ids of the types that values can be compared with."""
+
+
 class PostgresDialect(Dialect):
     """Named cursors fetch in portions; JSON, UUID and the like are read as texts."""
 
@@ -66,6 +81,10 @@ class PostgresDialect(Dialect):
     def table(self, name: str) -> str:
         """The name as it is, as in Flink: `schema.table` is a path, and letters lose their case unless quoted."""
         return self.quote(name) if name in _RESERVED else name.replace("%", "%%")
+
+    def can_compare(self, type_code: Any, value: Any) -> bool:
+        """There is no `=` of JSON, nor of a text and a number."""
+        return type_code in _COMPARABLE[type(value)]
 
     def check_type(self, column: str, data_type: DataType) -> None:
         super().check_type(column, data_type)

@@ -192,8 +192,8 @@ class _Statements:
 
     def prepare(self, connection: Any) -> None:
         table, names = self._sink.table, self._sink.row_type.names
-        real = dict(zip(names, table.columns(connection, names), strict=True))
-        columns, key = list(real.values()), [real[name] for name in self._sink.key]
+        columns = [column.name for column in table.columns(connection, names)]
+        key = [columns[names.index(name)] for name in self._sink.key]
         dialect = table.dialect
         if key:
             self._put = dialect.upsert(table.name, columns, key)

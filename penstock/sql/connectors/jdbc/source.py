@@ -1,14 +1,15 @@
 """Reading a table: a query per range of the partition column, or one for all of it.
 
-    SELECT only, what, is, needed FROM t WHERE column BETWEEN lower AND upper
+    SELECT only, what, is, needed FROM t WHERE (condition) AND column BETWEEN lower AND upper
 
+Conditions of the query are checked by the database too, where it can be trusted to see them as Flink does.
 A range is read by one task over one connection, in portions, so that a table never sits in memory. As in Flink rows
 outside of all ranges, and those whose partition column is NULL, are not read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,8 @@ import pyarrow as pa
 
 from penstock.common.datatypes import RowType
 from penstock.common.errors import MalformedRecordError
-from penstock.sql.connectors.jdbc.table import JdbcTable
+from penstock.sql.conditions import NULL_TESTS, Clause
+from penstock.sql.connectors.jdbc.table import JdbcTable, RealColumn
 from penstock.sql.connectors.jdbc.types import Read, reader_of
 from penstock.sql.connectors.spark_types import RowsToArrow
 
@@ -58,6 +60,7 @@ class JdbcScan:
     fetch_size: int = 0
     partition_column: str | None = None
     parts: tuple[Range, ...] = (WHOLE,)
+    filters: tuple[Clause, ...] = ()
 
     def batches(self, part: Range, to_arrow: RowsToArrow, kinds: bool = False) -> Iterator[pa.RecordBatch]:
         """A range's rows in the columns of `to_arrow`: the table's, then with `kinds` that they are insertions."""
@@ -73,16 +76,36 @@ class JdbcScan:
                     arrays.append(to_arrow.constant(len(arrays), 0, len(rows)))
                 yield to_arrow.of_columns(arrays)
 
-    def _query(self, connection: Any, part: Range) -> tuple[str, Sequence[Any]]:
-        names = [*self.wanted, self.partition_column or ""] if part else [*self.wanted]
-        real = self.table.columns(connection, names)
+    def _query(self, connection: Any, part: Range) -> tuple[str, list[Any]]:
+        names = [*self.wanted, *(c.column for clause in self.filters for c in clause)]
+        if part:
+            names.append(self.partition_column or "")
+        real = dict(zip(names, self.table.columns(connection, names), strict=True))
+        conditions, values = self._conditions(real)
         dialect = self.table.dialect
-        shown = real[: len(self.wanted)]
-        if not part:
-            return dialect.select(self.table.name, shown), ()
-        mark = dialect.placeholder
-        within = f"{dialect.quote(real[-1])} BETWEEN {mark} AND {mark}"
-        return dialect.select(self.table.name, shown, within), part
+        if part:
+            column = dialect.quote(real[names[-1]].name)
+            conditions.append(f"{column} BETWEEN {dialect.placeholder} AND {dialect.placeholder}")
+            values += part
+        shown = [real[name].name for name in self.wanted]
+        return dialect.select(self.table.name, shown, " AND ".join(conditions)), values
+
+    def _conditions(self, real: Mapping[str, RealColumn]) -> tuple[list[str], list[Any]]:
+        """The filters that the database can check, and the values in them."""
+        dialect = self.table.dialect
+        texts: list[str] = []
+        values: list[Any] = []
+        for clause in self.filters:
+            compared = [c for c in clause if c.operator not in NULL_TESTS]
+            if not all(dialect.can_compare(real[c.column].type_code, c.value) for c in compared):
+                continue
+            parts = []
+            for condition in clause:
+                text = f"{dialect.quote(real[condition.column].name)} {condition.operator}"
+                parts.append(f"{text} {dialect.placeholder}" if condition in compared else text)
+            texts.append(f"({' OR '.join(parts)})")
+            values += [condition.value for condition in compared]
+        return texts, values
 
 
 class ColumnReaders:

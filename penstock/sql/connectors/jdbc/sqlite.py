@@ -60,6 +60,10 @@ class SqliteDialect(Dialect):
             return _moment
         return None
 
+    def can_compare(self, type_code: Any, value: Any) -> bool:
+        """A column holds values of any type, and those of different types are never equal."""
+        return False
+
 
 def _moment(value: dt.datetime) -> str:
     if value.tzinfo is not None:

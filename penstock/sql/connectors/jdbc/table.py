@@ -11,12 +11,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from penstock.common.errors import ExternalSystemError, PenstockError
 from penstock.sql.connectors.jdbc.dialect import Dialect, Login
 
 _SHOWN = 400
+
+
+class RealColumn(NamedTuple):
+    """A column as the database has it; `type_code` is what the driver knows its type by."""
+
+    name: str
+    type_code: Any
 
 
 @dataclass(frozen=True)
@@ -61,19 +68,22 @@ class JdbcTable:
         reason = " ".join(str(error).split())[:_SHOWN]
         return ExternalSystemError(f"{what}: {reason}", where=self.where, do=do)
 
-    def columns(self, connection: Any, wanted: Sequence[str]) -> list[str]:
-        """What the database calls these columns."""
+    def columns(self, connection: Any, wanted: Sequence[str]) -> list[RealColumn]:
+        """What the database calls these columns, and their types."""
         cursor = connection.cursor()
         cursor.execute(f"SELECT * FROM {self.dialect.table(self.name)} WHERE 1 = 0", ())
-        there = [column[0] for column in cursor.description]
+        there = [RealColumn(column[0], column[1]) for column in cursor.description]
         cursor.close()
-        folded = {name.lower(): name for name in reversed(there)}
-        found = [name if name in there else folded.get(name.lower()) for name in wanted]
-        for name, real in zip(wanted, found, strict=True):
+        exact = {column.name: column for column in reversed(there)}
+        folded = {column.name.lower(): column for column in reversed(there)}
+        found = []
+        for name in wanted:
+            real = exact.get(name) or folded.get(name.lower())
             if real is None:
                 raise ExternalSystemError(
                     f"the database's table has no column '{name}'",
                     where=self.where,
-                    do=f"its columns are {', '.join(there)}",
+                    do=f"its columns are {', '.join(column.name for column in there)}",
                 )
-        return [name for name in found if name is not None]
+            found.append(real)
+        return found
