@@ -381,3 +381,12 @@ class Catalog:
 
     def drop_function(self, function_path: ObjectPath, ignore_if_not_exists: bool) -> None:
         raise NotImplementedError
+
+
+def __getattr__(name: str) -> Any:
+    """PyFlink has `JdbcCatalog` here; it is built on SQL's connectors, which are built on this module."""
+    if name == "JdbcCatalog":
+        from penstock.sql.catalogs.jdbc import JdbcCatalog
+
+        return JdbcCatalog
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -142,3 +142,13 @@ def test_a_catalog_is_refused_where_its_server_or_an_option_is_missing(postgres:
         )
     with pytest.raises(NotSupportedError, match="a JDBC catalog of SQLite"):
         session.execute(f"CREATE CATALOG c WITH ({options(postgres, **{'base-url': 'jdbc:sqlite:'})})")
+
+
+def test_a_program_may_register_the_catalog_itself(postgres: PostgresServer) -> None:
+    from penstock.table.catalog import JdbcCatalog
+
+    catalog = JdbcCatalog("c", "shop", postgres.user, postgres.password, postgres.base_url + "/")
+    session = SqlSession(CatalogManager(), {})
+    session.catalogs.register_catalog("c", catalog)
+    assert session.catalogs.catalog("c").get_default_database() == "shop"
+    assert ("shop",) in rows(session, "SHOW DATABASES IN c")

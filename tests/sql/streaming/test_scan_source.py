@@ -1,11 +1,17 @@
-"""What a table's enumerator hands out after a restore: nothing twice, and nothing never."""
+"""What a table's enumerator hands out after a restore, and how far an epoch reads: nothing twice, nothing never."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import Any
 
-from penstock.sql.streaming.scan_source import _Files, _Generated
+import pyarrow as pa
+
+from penstock.connectors.source import ReadLimit
+from penstock.runtime.plan import SplitRead
+from penstock.sql.connectors.filesystem.blocks import START
+from penstock.sql.streaming.scan_source import PartSplit, _Files, _Generated
+from penstock.sql.streaming.scan_task import _Progress, _split
 
 
 class Folder:
@@ -64,3 +70,32 @@ def test_an_endless_generator_goes_on_at_its_rate_after_a_restore() -> None:
     assert restored.plan_read(split, (0, 5000), 1_000_000) is None
     limit = restored.plan_read(split, (0, 5000), 1_001_000)
     assert limit is not None and limit.max_records == 10
+
+
+def read(split: PartSplit, position: Any, max_records: int) -> tuple[list[int], Any, bool]:
+    """The numbers that an epoch reads of a split whose parts are lists of batches, and where it is then."""
+    progress = _Progress(SplitRead(split, position, ReadLimit(max_records=max_records)))
+
+    def batches(part: Any, place: Any, skip: int, limit: int | None) -> Any:
+        rows = [row for batch in part for row in batch][skip:]
+        return ((START, pa.record_batch({"n": [row]})) for row in rows)
+
+    found = [row for batch in _split(progress, batches) for row in batch.column(0).to_pylist()]
+    report = progress.report()
+    return found, report.position, report.finished
+
+
+def test_an_epoch_stops_within_a_part_and_goes_on_there() -> None:
+    split = PartSplit("s", ([[1, 2], [3]], [[4]]))
+    found, position, finished = read(split, None, 2)
+    assert (found, finished) == ([1, 2], False)
+    found, position, finished = read(split, position, 9)
+    assert (found, finished) == ([3, 4], True)
+
+
+def test_an_epoch_ends_with_the_part_in_which_it_has_had_enough_where_parts_are_whole() -> None:
+    split = PartSplit("s", ([[1, 2], [3]], [[4]]), whole=True)
+    found, position, finished = read(split, None, 2)
+    assert (found, position[:2], finished) == ([1, 2, 3], (1, 0), False)
+    found, position, finished = read(split, position, 1)
+    assert (found, finished) == ([4], True)

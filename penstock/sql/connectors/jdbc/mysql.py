@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from penstock.common.datatypes import DataType, LocalZonedTimestampType
+from penstock.common.errors import MissingDependencyError
 from penstock.sql.connectors.jdbc.dialect import Convert, Dialect, Login
 from penstock.sql.connectors.jdbc.types import BASIC_TYPES
 
@@ -38,6 +39,18 @@ class MySqlDialect(Dialect):
         return self._connect(login, hosts[-1], zoned)
 
     def _connect(self, login: Login, host: tuple[str, int | None], zoned: bool) -> Any:
+        try:
+            return self._connection(login, host, zoned)
+        except RuntimeError as error:
+            if "cryptography" not in str(error):
+                raise
+            raise MissingDependencyError(
+                "the server's way of checking passwords needs the package cryptography",
+                where=login.url.shown,
+                do="pip install cryptography",
+            ) from error
+
+    def _connection(self, login: Login, host: tuple[str, int | None], zoned: bool) -> Any:
         url = login.url
         wants_ssl = (url.parameter("useSSL", "requireSSL") or "").lower() == "true"
         return self.driver().connect(

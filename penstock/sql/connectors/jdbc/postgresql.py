@@ -69,6 +69,8 @@ class PostgresDialect(Dialect):
         from psycopg.types.string import TextLoader
 
         connection = self.driver().connect(**_arguments(login))
+        if login.url.parameter("prepareThreshold") == "0":  # connection pools that mix sessions want that
+            connection.prepare_threshold = None
         for kind in _TEXT_TYPES:
             connection.adapters.register_loader(kind, TextLoader)
         return connection
