@@ -48,15 +48,15 @@ class JdbcCatalog(Catalog):
         self._base, _, self._query = base_url.partition("?")
         self._base = self._base.rstrip("/")
         url = JdbcUrl.parse(self._base)
-        if url.database:
-            raise ValidationError(
-                f"the 'base-url' of catalog '{catalog_name}' must not name a database: {url.shown}",
-                do="leave it out; 'default-database' says which one is meant where none is named",
-            )
         self._dialect = find_dialect(url)
         if self._dialect.name not in _METADATA:
             raise NotSupportedError(
                 f"a JDBC catalog of {self._dialect.name}", "catalogs exist for PostgreSQL and MySQL only"
+            )
+        if url.database:
+            raise ValidationError(
+                f"the 'base-url' of catalog '{catalog_name}' must not name a database: {url.shown}",
+                do="leave it out; 'default-database' says which one is meant where none is named",
             )
         self._metadata = _METADATA[self._dialect.name]
 

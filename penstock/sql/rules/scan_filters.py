@@ -11,11 +11,8 @@ stop above everything else; above a watermark too, because rows that are not rea
 
 from __future__ import annotations
 
-import datetime as dt
-import decimal
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from penstock.common.datatypes import (
     BigIntType,
@@ -121,7 +118,7 @@ def _condition(scan: Scan, rex: Rex) -> Condition | None:
     if not isinstance(left, InputRef) or not isinstance(right, Const):
         return None
     name = _stored(scan, left)
-    if name is None or not _comparable(left.type, right.value, operator):
+    if name is None or not _comparable(left.type, right, operator):
         return None
     return Condition(name, operator, right.value)
 
@@ -132,14 +129,14 @@ def _stored(scan: Scan, ref: InputRef) -> str | None:
     return names[ref.index] if ref.index < len(names) else None
 
 
-def _comparable(data_type: DataType, value: Any, operator: str) -> bool:
+def _comparable(data_type: DataType, const: Const, operator: str) -> bool:
     """Whether every system compares them as Flink does; texts have collations, so for them only `=` is certain."""
-    if isinstance(value, bool) or isinstance(data_type, BooleanType):
-        return isinstance(value, bool) and isinstance(data_type, BooleanType) and operator == "="
     if isinstance(data_type, _NUMBERS):
-        return isinstance(value, (int, float, decimal.Decimal))
+        return isinstance(const.type, _NUMBERS) and const.value is not None
     if isinstance(data_type, _TEXTS):
-        return isinstance(value, str) and operator == "="
-    if isinstance(data_type, TimestampType):
-        return isinstance(value, dt.datetime)
-    return isinstance(data_type, DateType) and type(value) is dt.date
+        return isinstance(const.value, str) and operator == "="
+    if isinstance(data_type, BooleanType):
+        return isinstance(const.value, bool) and operator == "="
+    if isinstance(data_type, (DateType, TimestampType)):
+        return type(const.type) is type(data_type) and const.value is not None
+    return False

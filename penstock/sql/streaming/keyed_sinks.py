@@ -37,7 +37,7 @@ def materialized(planner: Planner, stream: Stream, connector: SqlConnector, sink
         raise ValidationError(
             f"invalid value {way!r} for '{UPSERT_MATERIALIZE}'", do=f"use {', '.join(_WAYS)}"
         )
-    names = [f.name for f in stream.fields]
+    names = sink.table.sink_schema.names
     key = frozenset(names.index(name) for name in sink.table.primary_key)
     if not connector.upserts or not key or way == "NONE":
         return stream

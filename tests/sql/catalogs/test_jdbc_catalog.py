@@ -141,7 +141,7 @@ def test_a_catalog_is_refused_where_its_server_or_an_option_is_missing(postgres:
             f"CREATE CATALOG c WITH ({options(postgres, **{'base-url': postgres.base_url + '/shop'})})"
         )
     with pytest.raises(NotSupportedError, match="a JDBC catalog of SQLite"):
-        session.execute(f"CREATE CATALOG c WITH ({options(postgres, **{'base-url': 'jdbc:sqlite:'})})")
+        session.execute(f"CREATE CATALOG c WITH ({options(postgres, **{'base-url': 'jdbc:sqlite:/x'})})")
 
 
 def test_a_program_may_register_the_catalog_itself(postgres: PostgresServer) -> None:

@@ -42,6 +42,8 @@ def made(columns: str = "id INT", **options: str) -> JdbcTestTable:
         ({"lookup.cache": "FULL"}, "NONE, PARTIAL"),
         ({"filter.handling.policy": "sometimes"}, "always, never"),
         ({"url": "jdbc:oracle:thin:@//h/x"}, "no dialect"),
+        ({"url": "jdbc:mysql:replication://a,b/x"}, "a form that is not known"),
+        ({"url": "jdbc:sqlite::memory:"}, "cannot be shared by tasks"),
         ({"url": "postgres://ann:secret@h/x"}, r"'postgres://\*\*\*@h/x' is not a JDBC URL"),
     ],
 )

@@ -120,6 +120,7 @@ class JdbcConnector(SqlConnector):
         return view
 
     def lookup_source(self, table: CatalogTable, key_columns: Sequence[int]) -> LookupSource | None:
+        self.validate(table, "source")
         retries = self.values["lookup.max-retries"]
         return JdbcLookup(self._table(table), table.physical_schema, key_columns, retries)
 

@@ -90,6 +90,14 @@ class Dialect(ABC):
         """A cursor that fetches rows as they are asked for."""
         return connection.cursor()
 
+    def check_url(self, url: JdbcUrl) -> None:
+        """Refuses forms of an address that would be understood as another one."""
+        if not url.hosts and ("//" in url.database or ":" in url.database):
+            raise ValidationError(
+                f"the URL {url.shown!r} has a form that is not known here",
+                do=f"write jdbc:{url.scheme}://host:port/database",
+            )
+
     # --- names
 
     def quote(self, name: str) -> str:
@@ -165,6 +173,7 @@ def find_dialect(url: JdbcUrl) -> Dialect:
     dialects: list[Dialect] = [PostgresDialect(), MySqlDialect(), SqliteDialect()]
     for dialect in dialects:
         if url.scheme in dialect.schemes:
+            dialect.check_url(url)
             return dialect
     known = ", ".join(f"jdbc:{scheme}:" for dialect in dialects for scheme in dialect.schemes)
     raise ValidationError(f"there is no dialect for the URL {url.shown!r}", do=f"known are {known}")

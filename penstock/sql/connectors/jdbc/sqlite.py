@@ -18,6 +18,7 @@ from penstock.common.datatypes import (
 from penstock.common.errors import ValidationError
 from penstock.sql.connectors.jdbc.dialect import Convert, Dialect, Login
 from penstock.sql.connectors.jdbc.types import BASIC_TYPES
+from penstock.sql.connectors.jdbc.url import JdbcUrl
 
 
 class SqliteDialect(Dialect):
@@ -36,13 +37,15 @@ class SqliteDialect(Dialect):
     def import_driver(self) -> Any:
         return sqlite3
 
-    def connect(self, login: Login, zoned: bool = False) -> Any:
-        path = login.url.database
-        if path in ("", ":memory:"):
+    def check_url(self, url: JdbcUrl) -> None:
+        if url.database in ("", ":memory:"):
             raise ValidationError(
                 "a SQLite database in memory cannot be shared by tasks",
                 do="name a file: jdbc:sqlite:/path/to/file",
             )
+
+    def connect(self, login: Login, zoned: bool = False) -> Any:
+        path = login.url.database
         if path.startswith("file:"):
             path = path[len("file:") :]
         # Without mode=rw a missing file would become an empty database, and its tables would be missing.
