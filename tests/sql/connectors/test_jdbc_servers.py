@@ -188,6 +188,19 @@ def test_postgres_arrays_json_and_uuid(postgres: PostgresServer, name: str) -> N
     assert table.read() == rows
 
 
+def test_postgres_takes_rows_of_mixed_values_in_one_statement(postgres: PostgresServer, name: str) -> None:
+    postgres.execute(f"CREATE TABLE {name} (k TEXT PRIMARY KEY, n INT8, f REAL, u UUID, d DATE)")
+    table = declared(
+        postgres, name, "k STRING NOT NULL, n BIGINT, f FLOAT, u STRING, d DATE", key=["k"],
+        **{"sink.buffer-flush.max-rows": "0"},
+    )  # fmt: skip
+    rows = [("a", 1, None, None, None), ("b", 1 << 40, 0.5, str(uuid.UUID(int=7)), dt.date(2024, 1, 1))]
+    rows += [(f"k{i}", i, None, None, None) for i in range(2500)]
+    table.write(rows)
+    table.write(rows)
+    assert sorted(table.read()) == sorted(rows)
+
+
 def test_postgres_table_names_are_paths_and_lose_their_case(postgres: PostgresServer, name: str) -> None:
     postgres.execute(
         f"CREATE SCHEMA s_{name}",

@@ -119,16 +119,21 @@ class Dialect(ABC):
     def equal(self, columns: Sequence[str]) -> str:
         return " AND ".join(f"{self.quote(name)} = {self.placeholder}" for name in columns)
 
-    def insert(self, table: str, columns: Sequence[str]) -> str:
+    def insert(self, table: str, columns: Sequence[str], rows: int = 1) -> str:
         names, marks = ", ".join(map(self.quote, columns)), ", ".join([self.placeholder] * len(columns))
-        return f"INSERT INTO {self.table(table)} ({names}) VALUES ({marks})"
+        return f"INSERT INTO {self.table(table)} ({names}) VALUES {', '.join([f'({marks})'] * rows)}"
 
-    def upsert(self, table: str, columns: Sequence[str], key: Sequence[str]) -> str:
+    def upsert(self, table: str, columns: Sequence[str], key: Sequence[str], rows: int = 1) -> str:
         """An INSERT that becomes an UPDATE where a row with the key is there already."""
         others = [name for name in columns if name not in key]
         sets = ", ".join(f"{self.quote(n)} = EXCLUDED.{self.quote(n)}" for n in others)
         action = f"DO UPDATE SET {sets}" if others else "DO NOTHING"
-        return f"{self.insert(table, columns)} ON CONFLICT ({', '.join(map(self.quote, key))}) {action}"
+        target = ", ".join(map(self.quote, key))
+        return f"{self.insert(table, columns, rows)} ON CONFLICT ({target}) {action}"
+
+    def put(self, cursor: Any, statement: Callable[[int], str], rows: Rows) -> None:
+        """Inserts or upserts rows, no two of them with the same key; `statement` gives the text for so many rows."""
+        cursor.executemany(statement(1), rows)
 
     def delete(self, table: str, key: Sequence[str]) -> str:
         return f"DELETE FROM {self.table(table)} WHERE {self.equal(key)}"

@@ -69,10 +69,10 @@ class MySqlDialect(Dialect):
     def streaming_cursor(self, connection: Any, fetch_size: int) -> Any:
         return connection.cursor(self.driver().cursors.SSCursor)
 
-    def upsert(self, table: str, columns: Sequence[str], key: Sequence[str]) -> str:
+    def upsert(self, table: str, columns: Sequence[str], key: Sequence[str], rows: int = 1) -> str:
         changed = [name for name in columns if name not in key] or list(key)
         sets = ", ".join(f"{self.quote(n)} = VALUES({self.quote(n)})" for n in changed)
-        return f"{self.insert(table, columns)} ON DUPLICATE KEY UPDATE {sets}"
+        return f"{self.insert(table, columns, rows)} ON DUPLICATE KEY UPDATE {sets}"
 
     def to_database(self, data_type: DataType) -> Convert | None:
         if isinstance(data_type, LocalZonedTimestampType):

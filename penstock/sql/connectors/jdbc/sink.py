@@ -23,6 +23,7 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.common.datatypes import RowType
+from penstock.common.errors import InvariantError
 from penstock.formats.base import DELETE, UPDATE_BEFORE
 from penstock.sql.connectors.jdbc.table import JdbcTable
 from penstock.sql.connectors.spark_types import ArrowToRows
@@ -188,7 +189,8 @@ class _Statements:
         dialect = sink.table.dialect
         self._converts = [dialect.to_database(f.data_type) for f in sink.row_type.fields]
         self._key_converts = [self._converts[sink.row_type.names.index(name)] for name in sink.key]
-        self._put = self._delete = ""
+        self._put: Callable[[int], str] = _not_prepared
+        self._delete = ""
 
     def prepare(self, connection: Any) -> None:
         table, names = self._sink.table, self._sink.row_type.names
@@ -196,18 +198,22 @@ class _Statements:
         key = [columns[names.index(name)] for name in self._sink.key]
         dialect = table.dialect
         if key:
-            self._put = dialect.upsert(table.name, columns, key)
+            self._put = lambda rows: dialect.upsert(table.name, columns, key, rows)
             self._delete = dialect.delete(table.name, key)
         else:
-            self._put = dialect.insert(table.name, columns)
+            self._put = lambda rows: dialect.insert(table.name, columns, rows)
 
     def execute(self, connection: Any, portion: Portion) -> None:
         cursor = connection.cursor()
         if portion.gone:
             cursor.executemany(self._delete, _converted(portion.gone, self._key_converts))
         if portion.come:
-            cursor.executemany(self._put, _converted(portion.come, self._converts))
+            self._sink.table.dialect.put(cursor, self._put, _converted(portion.come, self._converts))
         cursor.close()
+
+
+def _not_prepared(rows: int) -> str:
+    raise InvariantError("rows are written before a connection is there")
 
 
 def _converted(rows: Sequence[Row], converts: Sequence[Any]) -> list[Row]:
