@@ -39,6 +39,7 @@ from penstock.sql.algebra import (
     WindowTvf,
 )
 from penstock.sql.connectors import find_connector
+from penstock.sql.functions.enforcing import CHECK_LENGTH, NOT_NULL
 from penstock.sql.required_columns import required_columns
 from penstock.sql.rex import Call, Const, InputRef, Rex, UdfCall, transform, walk
 from penstock.sql.rules.scan_filters import scan_filters
@@ -333,16 +334,27 @@ def hidden_last(stream: Stream, inner: Plan, fields: Sequence[Field], width: int
 def linear_project(stream: Stream, plan: Project) -> Stream:
     """Columns of a projection; keys and windows follow the columns that are kept as they are."""
     places: dict[int, int] = {}
+    checked: dict[int, int] = {}
     for at, rex in enumerate(plan.exprs):
         if isinstance(rex, InputRef):
             places.setdefault(rex.index, at)
+        kept = _without_checks(rex)
+        if isinstance(kept, InputRef):
+            checked.setdefault(kept.index, at)
     keys = frozenset(
-        frozenset(places[c] for c in key) for key in stream.keys if all(c in places for c in key)
+        frozenset(checked[c] for c in key) for key in stream.keys if all(c in checked for c in key)
     )
     window = stream.window.through(places) if stream.window is not None else None
     exprs = [with_watermark(e, stream) for e in plan.exprs]
     fields = [_timed(f, e, stream) for f, e in zip(plan.fields, plan.exprs, strict=True)]
     return stream.project(fields, exprs, keys=keys, window=window)
+
+
+def _without_checks(rex: Rex) -> Rex:
+    """What a constraint of the sink lets pass as it is, or fails on."""
+    while isinstance(rex, Call) and rex.name in (NOT_NULL, CHECK_LENGTH):
+        rex = rex.args[0]
+    return rex
 
 
 def _timed(field_: Field, rex: Rex, stream: Stream) -> Field:
