@@ -46,10 +46,11 @@ def _program(name: str, folders: Sequence[str]) -> str | None:
 def _install(package: str) -> None:
     """RUNLEVEL=1 keeps the package from starting a service."""
     quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}
-    command = ["apt-get", "install", "-y", "--no-install-recommends", package]
+    apt = [*([] if os.geteuid() == 0 else ["sudo", "-n", "-E"]), "apt-get", "-o", "DPkg::Lock::Timeout=120"]
+    command = [*apt, "install", "-y", "--no-install-recommends", package]
     done = subprocess.run(command, env=quiet, capture_output=True, text=True, timeout=300)
     if done.returncode:
-        subprocess.run(["apt-get", "update"], env=quiet, capture_output=True, timeout=300)
+        subprocess.run([*apt, "update"], env=quiet, capture_output=True, timeout=300)
         done = subprocess.run(command, env=quiet, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, f"{' '.join(command)} failed:\n{done.stdout}\n{done.stderr}"
 
