@@ -21,6 +21,7 @@ from penstock.sql.algebra import Filter
 from penstock.sql.binder import literals
 from penstock.sql.binder.context import BindContext, did_you_mean
 from penstock.sql.binder.scope import Scope
+from penstock.sql.binder.untyped_nulls import refuses_null
 from penstock.sql.dialect import nodes
 from penstock.sql.functions import FUNCTIONS, NO_LITERAL, ArgType, FunctionDef
 from penstock.sql.no_paren_calls import NO_PAREN_CALLS
@@ -108,6 +109,12 @@ class ExpressionBinder:
         return Call(self._infer(definition, args, node), name, args)
 
     def _infer(self, definition: FunctionDef, args: tuple[Rex, ...], node: Any) -> DataType:
+        if refuses_null(definition.name, args):
+            raise self._ctx.error(
+                f"illegal use of NULL in {definition.name}: its type is not known",
+                node,
+                do="CAST it to a type",
+            )
         try:
             return definition.infer([arg_type(a) for a in args])
         except PenstockError as error:

@@ -31,8 +31,11 @@ from penstock.sql.functions.json import checked_json_value, json_argument
 from penstock.sql.functions.registry import Arg, ArgType, FunctionDef, register
 from penstock.sql.functions.rules import (
     ANY,
+    BINARY,
     CHARACTER,
+    DATETIME,
     INTEGER,
+    INTERVAL,
     NUMERIC,
     Result,
     Signature,
@@ -102,7 +105,7 @@ aggregate(
 )
 aggregate(
     "APPROX_COUNT_DISTINCT",
-    (ANY,),
+    [(CHARACTER,), (NUMERIC,), (DATETIME,)],
     never(DataTypes.BIGINT),
     lambda args, result, call: call("approx_count_distinct", args[0].sql, distinct=False),
 )
@@ -194,9 +197,12 @@ aggregate("VAR_SAMP", (NUMERIC,), _mean_type, _spread("var_samp"), "VARIANCE")
 # --- choosing -------------------------------------------------------------------------------------------
 
 
+_UNORDERED = (ArrayType, MapType, MultisetType, RowType, *INTERVAL.classes)
+
+
 def _ordered(name: str) -> Result:
     def result(args: Sequence[ArgType]) -> DataType:
-        if isinstance(args[0].type, (ArrayType, MapType, MultisetType, RowType)):
+        if BINARY.has(args[0].type) or isinstance(args[0].type, _UNORDERED):
             raise refuse(name, args, f"{name}(<COMPARABLE>)", why="these values have no order")
         return args[0].type.nullable()
 

@@ -14,6 +14,7 @@ from penstock.sql.functions.rules import (
     BOOLEAN,
     CHARACTER,
     NUMERIC,
+    Signature,
     maybe,
     never,
     nullable,
@@ -141,9 +142,10 @@ def _is_decimal(args: Sequence[Arg], result: DataType) -> str:
     return f"coalesce(trim({plain}) RLIKE {string(_DECIMAL)}, FALSE)"
 
 
-scalar("IS_ALPHA", (CHARACTER,), _BOOL, r"coalesce({0} RLIKE '^\\p{{L}}+$', FALSE)")
-scalar("IS_DIGIT", (CHARACTER,), _BOOL, r"coalesce({0} RLIKE '^\\p{{Nd}}+$', FALSE)")
-scalar("IS_DECIMAL", [(CHARACTER,), (NUMERIC,)], _BOOL, render=_is_decimal)
+_TEXT_OR_NUMBER: list[Signature] = [(CHARACTER,), (NUMERIC,)]
+scalar("IS_ALPHA", _TEXT_OR_NUMBER, _BOOL, r"coalesce(CAST({0} AS STRING) RLIKE '^\\p{{L}}+$', FALSE)")
+scalar("IS_DIGIT", _TEXT_OR_NUMBER, _BOOL, r"coalesce(CAST({0} AS STRING) RLIKE '^\\p{{Nd}}+$', FALSE)")
+scalar("IS_DECIMAL", _TEXT_OR_NUMBER, _BOOL, render=_is_decimal)
 
 
 def type_text(data_type: DataType, full: bool) -> str:

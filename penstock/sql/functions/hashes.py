@@ -1,4 +1,4 @@
-"""Digests of text as lower-case hexadecimal."""
+"""Digests of text and bytes as lower-case hexadecimal."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from penstock.common.datatypes import DataType, DataTypes
 from penstock.common.errors import ValidationError
 from penstock.sql.functions.registry import Arg, ArgType
-from penstock.sql.functions.rules import CHARACTER, INTEGER, nullable, of, scalar
+from penstock.sql.functions.rules import INTEGER, OCTETS, nullable, of, scalar
 from penstock.sql.functions.text import fail_text, let
 
 _LENGTHS = (224, 256, 384, 512)
 
-scalar("MD5", (CHARACTER,), of(DataTypes.CHAR, 32), "md5({0})")
-scalar("SHA1", (CHARACTER,), of(DataTypes.CHAR, 40), "sha1({0})")
+scalar("MD5", (OCTETS,), of(DataTypes.CHAR, 32), "md5({0})")
+scalar("SHA1", (OCTETS,), of(DataTypes.CHAR, 40), "sha1({0})")
 for _bits in _LENGTHS:
-    scalar(f"SHA{_bits}", (CHARACTER,), of(DataTypes.CHAR, _bits // 4), f"sha2({{0}}, {_bits})")
+    scalar(f"SHA{_bits}", (OCTETS,), of(DataTypes.CHAR, _bits // 4), f"sha2({{0}}, {_bits})")
 
 
 def _sha2_type(args: Sequence[ArgType]) -> DataType:
@@ -37,4 +37,4 @@ def _sha2(args: Sequence[Arg], result: DataType) -> str:
     )
 
 
-scalar("SHA2", (CHARACTER, INTEGER), _sha2_type, render=_sha2)
+scalar("SHA2", (OCTETS, INTEGER), _sha2_type, render=_sha2)

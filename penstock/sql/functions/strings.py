@@ -25,6 +25,7 @@ from penstock.sql.functions.rules import (
     BINARY,
     CHARACTER,
     INTEGER,
+    OCTETS,
     like,
     maybe,
     nullable,
@@ -302,8 +303,8 @@ def _from_base64(s: str) -> str:
     )
 
 
-scalar("TO_BASE64", (CHARACTER,), _STRING, "replace(base64(CAST({0} AS BINARY)), '\\r\\n', '')")
-scalar("FROM_BASE64", (CHARACTER,), _STRING, _from_base64)
+scalar("TO_BASE64", (OCTETS,), _STRING, "replace(base64(CAST({0} AS BINARY)), '\\r\\n', '')")
+scalar("FROM_BASE64", (OCTETS,), _STRING, lambda s: _from_base64(f"CAST({s} AS STRING)"))
 scalar("ENCODE", (CHARACTER, CHARACTER), _encode_type, "encode({0}, {1})")
 scalar("DECODE", (BINARY, CHARACTER), _decode_type, "decode({0}, {1})")
 scalar("URL_ENCODE", (CHARACTER,), _MAYBE_STRING, "url_encode({0})")

@@ -27,6 +27,7 @@ from penstock.sql.functions.registry import Arg, ArgType, FunctionDef, Render, r
 from penstock.sql.functions.rules import (
     ANY,
     CHARACTER,
+    DATED,
     DATETIME,
     INTEGER,
     INTERVAL,
@@ -134,7 +135,8 @@ for _name, _unit in {
     "MINUTE": "MINUTE",
     "SECOND": "SECOND",
 }.items():
-    scalar(_name, (DATETIME,), of(DataTypes.BIGINT), render=_part(_unit))
+    _taken = DATETIME if _unit in _CLOCK_FIELDS else DATED
+    scalar(_name, (_taken,), of(DataTypes.BIGINT), render=_part(_unit))
 
 # --- FLOOR and CEIL, of numbers too ---------------------------------------------------------------------
 

@@ -41,6 +41,10 @@ def columns(session: SqlSession, sql: str) -> list[str]:
         ("SELECT p.city FROM orders LEFT JOIN people p USING (who)", ["city STRING"]),
         ("SELECT tag FROM orders CROSS JOIN UNNEST(tags) AS t (tag)", ["tag STRING"]),
         ("SELECT x FROM (VALUES (1), (2.5)) AS v (x)", ["x DECIMAL(11, 1) NOT NULL"]),
+        (
+            "SELECT COALESCE(NULL, id), id = NULL, SPLIT(NULL, ',') FROM orders",
+            ["EXPR$0 INT", "EXPR$1 BOOLEAN"],
+        ),
     ],
 )
 def test_output_columns_have_flinks_names_and_types(
@@ -59,6 +63,12 @@ def test_output_columns_have_flinks_names_and_types(
         ("SELECT id, COUNT(*) FROM orders", "not being grouped"),
         ("SELECT id FROM orders WHERE COUNT(*) > 1", "WHERE"),
         ("SELECT id FROM orders QUALIFY id > 1", "QUALIFY needs a window function"),
+        ("SELECT UPPER(NULL) FROM orders", "illegal use of NULL in UPPER"),
+        ("SELECT id + NULL FROM orders", "illegal use of NULL"),
+        ("SELECT COUNT(NULL) FROM orders", "illegal use of NULL"),
+        ("SELECT MAX(ENCODE(who, 'UTF-8')) FROM orders", "no order"),
+        ("SELECT APPROX_COUNT_DISTINCT(tags) FROM orders", "APPROX_COUNT_DISTINCT"),
+        ("SELECT YEAR(CURRENT_TIME) FROM orders", "YEAR"),
         ("SELECT SUM(COUNT(*)) FROM orders", "nested"),
         ("SELECT id FROM orders UNION SELECT who, city FROM people", "column count mismatch"),
         ("SELECT id FROM orders UNION SELECT who FROM people", "type mismatch"),

@@ -142,6 +142,11 @@ CASES: list[tuple[str, tuple[Any, ...], Any]] = [
     ("JSON_ARRAY", ("ABSENT", 1, NULL_STRING, "x"), '[1,"x"]'),
     ("JSON_STRING", (1e20,), "1.0E+20"),
     ("IS JSON", (text("{a: 1}"),), False),
+    ("MD5", (b"abc",), "900150983cd24fb0d6963f7d28e17f72"),
+    ("TO_BASE64", (b"\xff\x00\xfe",), "/wD+"),
+    ("IS_DIGIT", (5,), True),
+    ("IS_DIGIT", (1.5,), False),
+    ("IS_ALPHA", (5,), False),
     ("SHA2", ("abc", 224), "23097d223405d8228642a477bda255b32aadbce4bda0b3f7e36c9da7"),
 ]
 
