@@ -28,7 +28,6 @@ _PLANNING = (
     "jdk/internal/org/objectweb/*.*",
     "jdk/internal/loader/*.*",  # finds classes
     "java/util/jar/*.*",
-    "java/lang/invoke/*.*",
     "java/lang/ClassLoader.*",
     "scala/reflect/*.*",
     "org/apache/hadoop/conf/*.*",
