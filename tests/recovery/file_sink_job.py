@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from sql_job import SETTINGS, SOURCE
-
-from penstock.table import EnvironmentSettings, TableEnvironment
+from sql_job import run
 
 SINK = """
 CREATE TABLE copies (k INT, v INT, ts TIMESTAMP(3), `minute` STRING) PARTITIONED BY (`minute`)
@@ -23,19 +21,5 @@ WITH (
 INSERT = "INSERT INTO copies SELECT k, v, ts, DATE_FORMAT(ts, 'yyyy-MM-dd HH-mm') FROM events"
 
 
-def main(source: str, output: str, checkpoints: str, records_per_epoch: str) -> None:
-    env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-    settings = {
-        **SETTINGS,
-        "execution.checkpointing.dir": checkpoints,
-        "execution.epoch.max-records": records_per_epoch,
-    }
-    for key, value in settings.items():
-        env.get_config().set(key, value)
-    env.execute_sql(SOURCE.format(path=source))
-    env.execute_sql(SINK.format(path=output))
-    env.execute_sql(INSERT).wait()
-
-
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    run(SINK, INSERT, *sys.argv[1:])

@@ -34,7 +34,8 @@ GROUP BY k, window_start, window_end
 """
 
 
-def main(source: str, output: str, checkpoints: str, records_per_epoch: str) -> None:
+def run(sink: str, insert: str, source: str, output: str, checkpoints: str, records_per_epoch: str) -> None:
+    """Copies the events of `source` into `output`, as the two statements say."""
     env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     settings = {
         **SETTINGS,
@@ -44,9 +45,9 @@ def main(source: str, output: str, checkpoints: str, records_per_epoch: str) -> 
     for key, value in settings.items():
         env.get_config().set(key, value)
     env.execute_sql(SOURCE.format(path=source))
-    env.execute_sql(SINK.format(path=output))
-    env.execute_sql(INSERT).wait()
+    env.execute_sql(sink.format(path=output))
+    env.execute_sql(insert).wait()
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    run(SINK, INSERT, *sys.argv[1:])

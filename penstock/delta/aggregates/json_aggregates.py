@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from penstock.common.errors import MalformedRecordError
+from penstock.common.json_keys import unique_keys
 from penstock.delta.aggregates.ordered import ValueList
 
 
@@ -38,22 +38,3 @@ class JsonObjectAgg(ValueList):
             if self._null_on_null or pairs[key] is not None
         ]
         return f"{{{','.join(shown)}}}"
-
-
-def unique_keys(pairs: list[tuple[str | None, Any]]) -> dict[str, Any]:
-    """The pairs by key.
-
-    Raises:
-        MalformedRecordError: A key is NULL or there twice.
-    """
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key is None:
-            raise MalformedRecordError("a key of JSON_OBJECTAGG is NULL", do="filter such rows out")
-        if key in found:
-            raise MalformedRecordError(
-                f"key '{key}' is already present: JSON_OBJECTAGG takes each key once",
-                do="make the keys of a group unique",
-            )
-        found[key] = value
-    return found

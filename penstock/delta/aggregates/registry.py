@@ -27,7 +27,7 @@ from penstock.delta.aggregates.user import UserAggregate
 _Factory = Callable[[AggSpec, bool], Aggregate]
 
 
-def _deviation(sample: bool, root: bool) -> Callable[[AggSpec, bool], Aggregate]:
+def _deviation(sample: bool, root: bool) -> _Factory:
     return lambda spec, retracts: Deviation(spec.result_type, sample=sample, root=root, whole=spec.whole)
 
 

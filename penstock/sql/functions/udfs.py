@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from penstock.common import roaring
-from penstock.delta.aggregates.json_aggregates import unique_keys
+from penstock.common.json_keys import unique_keys
 from penstock.sql.functions import java_time, json_documents
 from penstock.sql.functions.formatter import FormatError, java_format
 from penstock.sql.functions.java_random import JavaRandom

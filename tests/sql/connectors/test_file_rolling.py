@@ -11,9 +11,7 @@ import pytest
 
 from penstock.common.datatype_parser import parse_type
 from penstock.common.datatypes import RowType
-from penstock.common.errors import ValidationError
 from penstock.formats.base import INSERT
-from penstock.sql.connectors import find_connector
 from penstock.sql.connectors.filesystem.columnar_sizes import SizeLimit
 from penstock.sql.connectors.filesystem.files import FileStore
 from penstock.sql.connectors.filesystem.partitions import Partitioning
@@ -93,23 +91,3 @@ def test_what_a_large_file_taught_limits_the_next_ones() -> None:
     assert (limit.rows, limit.is_exceeded(1200), limit.is_exceeded(1300)) == (0, False, True)
     assert limit.learn(5000, 100) == 20
     assert limit.rows == 20
-
-
-@pytest.mark.parametrize(
-    ("option", "value", "message"),
-    [
-        ("sink.rolling-policy.file-size", "huge", "a memory size such as"),
-        ("compaction.file-size", "1 parsec", "unknown memory unit 'parsec'"),
-        ("sink.rolling-policy.rollover-interval", "soon", "a duration such as"),
-        ("sink.rolling-policy.check-interval", "1 fortnight", "unknown time unit 'fortnight'"),
-        ("sink.rolling-policy.inactivity-interval", "-1 s", "a duration such as"),
-        ("sink.parallelism", "0", "at least 1"),
-        ("compaction.parallelism", "many", "at least 1"),
-    ],
-)
-def test_a_value_that_cannot_be_read_is_refused_with_its_option(
-    option: str, value: str, message: str
-) -> None:
-    given = {"connector": "filesystem", "path": "/t", "format": "csv", option: value}
-    with pytest.raises(ValidationError, match=f"for option '{option}'.*{message}"):
-        find_connector(given, "t")

@@ -6,8 +6,7 @@ import datetime as dt
 
 import pytest
 
-from penstock.common.errors import MalformedRecordError, ValidationError
-from penstock.sql.connectors import find_connector
+from penstock.common.errors import MalformedRecordError
 from penstock.sql.connectors.filesystem.partition_time import PartitionTime, epoch_millis, zone
 
 
@@ -81,23 +80,3 @@ def test_clock_changes_are_resolved_as_java_does() -> None:
     assert epoch_millis(dt.datetime(2024, 11, 3, 1, 30), new_york) == first.timestamp() * 1000
     after = dt.datetime(2024, 3, 10, 7, 30, tzinfo=dt.timezone.utc)
     assert epoch_millis(dt.datetime(2024, 3, 10, 2, 30), new_york) == after.timestamp() * 1000
-
-
-@pytest.mark.parametrize(
-    ("option", "value", "message"),
-    [
-        ("sink.partition-commit.watermark-time-zone", "Atlantis/Centre", "expected a time zone such as"),
-        ("sink.partition-commit.watermark-time-zone", "+03:00", "expected a time zone such as"),
-        ("sink.partition-commit.delay", "later", "a duration such as"),
-        ("sink.partition-commit.trigger", "full-moon", "process-time, partition-time"),
-        ("partition.time-extractor.kind", "oracle", "default, custom"),
-        ("partition.time-extractor.timestamp-formatter", "yyyy-bb", "unknown pattern letter 'b'"),
-        ("partition.time-extractor.timestamp-formatter", "HH:mm", "year, month and day"),
-    ],
-)
-def test_a_value_that_cannot_be_read_is_refused_with_its_option(
-    option: str, value: str, message: str
-) -> None:
-    given = {"connector": "filesystem", "path": "/t", "format": "csv", option: value}
-    with pytest.raises(ValidationError, match=f"for option '{option}'.*{message}"):
-        find_connector(given, "t")
