@@ -104,7 +104,7 @@ def unique_names(names: list[str]) -> list[str]:
 
 def _streaming_executor(config: MutableMapping[str, str]) -> Any:
     try:
-        from penstock.sql.streaming import StreamingExecutor  # type: ignore[import-not-found]
+        from penstock.sql.streaming.executor import StreamingExecutor
     except ImportError:
         raise NotSupportedError(
             "streaming SQL",

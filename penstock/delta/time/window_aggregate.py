@@ -4,6 +4,9 @@
     watermark   -> a timer per key and next window end; a fired window merges its slices, emits one row,
                    registers the next window that shares a slice, and drops the slice nobody needs any more
 
+Rows of tumbling windows over event time are held back until the watermark of the epoch is known: windows that end
+with it, and of which nothing is stored, are put out at once and never reach state or timers.
+
 A row is late for a window whose end the watermark had passed before the row. It still counts in the windows
 of its slice that are open, and is dropped (and counted) when there are none.
 """
@@ -11,6 +14,8 @@ of its slice that are open, and is dropped (and counted) when there are none.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from penstock.common.typeinfo import Types
@@ -148,15 +153,43 @@ class WindowAggregate(_WindowAggregateBase):
         )
         self._time_column = time_column
         self._window = window
+        tumbling = window.size_ms == window.step_ms and not window.cumulates
+        self._holds = tumbling and time_column is not None and not input_retracts and not self._clock.has_zone
+        self._held: list[_Pending] = []
 
     def open(self, context: DeltaContext) -> None:
         super().open(context)
         state = context.keyed_state
         self._timers = state.processing_timers if self._time_column is None else state.event_timers
+        self._held = []
 
     # --- rows ---------------------------------------------------------------------------------------------
 
     def process(self, input_index: int, batch: Batch) -> None:
+        if self._holds:
+            self._hold(batch)
+        else:
+            self._take(batch)
+
+    def _hold(self, batch: Batch) -> None:
+        slice_end_of = self._window.slice_end
+        keys = keys_of(batch.rows, self._key_columns)
+        times = self._times(batch)
+        held: dict[Any, _Pending] = {}
+        for row, key, ident, time_ms, watermark in zip(
+            batch.rows, keys, identities(keys), times, watermarks_of(batch), strict=True
+        ):
+            end = slice_end_of(time_ms)
+            if end - 1 <= watermark:
+                self.context.count(LATE_RECORDS_DROPPED)
+                continue
+            group = held.get((ident, end))
+            if group is None:
+                group = held[ident, end] = _Pending(key, end)
+            group.rows.append(row)
+        self._held += held.values()
+
+    def _take(self, batch: Batch) -> None:
         wall, fires_at, slice_end_of = self._clock.wall, self._clock.fires_at, self._window.slice_end
         keys = keys_of(batch.rows, self._key_columns)
         times = self._times(batch)
@@ -198,12 +231,50 @@ class WindowAggregate(_WindowAggregateBase):
     # --- time ---------------------------------------------------------------------------------------------
 
     def advance(self, watermark: int) -> None:
-        if self._time_column is not None:
+        if self._holds:
+            self._fire_held(watermark)
+        elif self._time_column is not None:
             self._fire_until(watermark)
 
     def end_epoch(self) -> None:
         if self._time_column is None:
             self._fire_until(self.context.processing_time_ms)
+        held, self._held = self._held, []
+        self._add_to_slices((group.first_end, group) for group in held)
+
+    def _fire_held(self, watermark: int) -> None:
+        """Stored windows with what the epoch adds to them, and the epoch's own, in order of time."""
+        update = self._functions.update
+        ending = [group for group in self._held if group.first_end - 1 <= watermark]
+        self._held = [group for group in self._held if group.first_end - 1 > watermark]
+        due = list(due_in_order(self._timers, watermark))
+        names = identities([*(group.key for group in ending), *(timer.key for timer in due)])
+        added: dict[Any, list[_Pending]] = {}
+        for ident, group in zip(names, ending, strict=False):
+            added.setdefault((ident, group.first_end), []).append(group)
+        fired: list[tuple[int, Row, Slice]] = []
+        for ident, timer in zip(names[len(ending) :], due, strict=True):
+            end = timer.time_ms + 1
+            self.context.keyed_state.set_current_key(timer.key)
+            piece = self._slices.get(end)
+            self._slices.remove(end)
+            for group in added.pop((ident, end), ()):
+                piece = update(piece, group.rows, None)
+            if piece is not None:
+                fired.append((end, timer.key, piece))
+        for groups in added.values():
+            piece = None
+            for group in groups:
+                piece = update(piece, group.rows, None)
+            assert piece is not None
+            fired.append((groups[0].first_end, groups[0].key, piece))
+        fired.sort(key=itemgetter(0))
+        results, append = self._functions.results, self.output.append
+        for end, windows in groupby(fired, itemgetter(0)):
+            columns = window_columns(self._properties, end - self._window.size_ms, end, self._clock)
+            behind = self._emits_behind(end)
+            for _, key, piece in windows:
+                append(key + results(piece) + columns, INSERT, behind)
 
     def _fire_until(self, time_ms: int) -> None:
         window = self._window

@@ -1,5 +1,5 @@
-"""Streaming SQL: continuous queries as linear Spark SQL between stateful delta operators, run epoch by epoch."""
+"""Streaming SQL: continuous queries as linear Spark SQL between stateful delta operators, run epoch by epoch.
 
-from penstock.sql.streaming.executor import StreamingExecutor
-
-__all__ = ["StreamingExecutor"]
+`executor.py` is the way in. Nothing is imported here: Python workers unpickle tasks of this package, and what plans
+queries would cost each of them a second to load.
+"""
