@@ -5,6 +5,7 @@ matter at the edge, where a person or a changelog sink wants to know that a row 
 handled in this order:
 
     begin_epoch()
+    take_columns(input_index, table)   what can be done on columns; the rest goes on as rows
     process(input_index, batch)        the epoch's changes of each input, in arrival order within a key
     advance(watermark)                 once, if the watermark moved: fire windows, timers, clean state
     end_epoch()                        emit what was held back until the changes of a key are complete
@@ -22,6 +23,8 @@ from typing import TYPE_CHECKING, Any
 from penstock.common.ids import MIN_WATERMARK
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from penstock.state.backend import KeyedStateBackend
 
 INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE = 0, 1, 2, 3
@@ -96,11 +99,14 @@ class DeltaOperator(ABC):
 
     context: DeltaContext
     output: Batch
+    output_tables: list[pa.Table]
+    """Output in columns, behind `output`."""
 
     def open(self, context: DeltaContext) -> None:
         """Once per process and subtask: get state objects from `context.keyed_state`."""
         self.context = context
         self.output = Batch()
+        self.output_tables = []
 
     def key_columns(self, input_index: int) -> tuple[int, ...]:
         """Columns of that input by which its rows must be partitioned; () sends all to one subtask.
@@ -120,6 +126,17 @@ class DeltaOperator(ABC):
 
     def begin_epoch(self) -> None:
         self.output = Batch()
+        self.output_tables = []
+
+    def take_columns(self, input_index: int, table: pa.Table, watermark: int) -> pa.Table:
+        """Does what needs no look at single rows; the rest, which it returns, comes to `process`.
+
+        Args:
+            input_index: The input.
+            table: All changes of it in the epoch (`delta/columns.py`).
+            watermark: What `advance` will be called with, if it is above that of the context.
+        """
+        return table
 
     @abstractmethod
     def process(self, input_index: int, batch: Batch) -> None:

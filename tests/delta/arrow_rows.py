@@ -68,28 +68,50 @@ def _halves(batch, at):
 
 
 class WithLocal(DeltaOperator):
-    """An operator whose input goes through a local stage first, as if two tasks had sent it."""
+    """An operator whose input goes through a local stage first, as if two tasks had sent it.
+
+    As in a task, the operator sees the columns when the watermark of the epoch is known.
+    """
 
     def __init__(self, local, operator, types):
         self._local, self._operator, self._types = local, operator, types
 
     def open(self, context):
+        super().open(context)
         self._operator.open(context)
 
     def begin_epoch(self):
         self._operator.begin_epoch()
+        self._table = None
 
     def process(self, input_index, batch):
         half = len(batch) // 2
         parts = [self._local(table_of(part, self._types)) for part in _halves(batch, half) if len(part)]
-        self._operator.process(input_index, batch_of(self._local.combine(pa.concat_tables(parts))))
+        self._table = self._local.combine(pa.concat_tables(parts))
 
     def advance(self, watermark):
+        self._process(watermark)
         self._operator.advance(watermark)
 
     def end_epoch(self):
+        self._process(self.context.watermark)
         self._operator.end_epoch()
+
+    def _process(self, watermark):
+        if self._table is not None:
+            rest = self._operator.take_columns(0, self._table, watermark)
+            self._operator.process(0, batch_of(rest))
+            self._table = None
 
     @property
     def output(self):
-        return self._operator.output
+        found = self._operator.output
+        for batch in map(batch_of, self._operator.output_tables):
+            for row, kind, mark in zip(*_parts(batch), strict=True):
+                found.append(row, kind, mark)
+        self._operator.output_tables = []
+        return found
+
+    @output.setter
+    def output(self, batch):
+        pass

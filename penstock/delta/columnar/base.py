@@ -25,14 +25,12 @@ from penstock.state.descriptors import ValueStateDescriptor
 class ColumnarOperator(DeltaOperator):
     """A delta operator that takes and gives tables of changes (`delta/columns.py`)."""
 
-    output_tables: list[pa.Table]
-
     def process(self, input_index: int, batch: Batch) -> None:
         raise AssertionError("columnar operators take tables")
 
-    def begin_epoch(self) -> None:
-        super().begin_epoch()
-        self.output_tables = []
+    def take_columns(self, input_index: int, table: pa.Table, watermark: int) -> pa.Table:
+        self.process_table(input_index, table)
+        return table.slice(0, 0)
 
     @abstractmethod
     def process_table(self, input_index: int, table: pa.Table) -> None:

@@ -5,7 +5,8 @@
                    registers the next window that shares a slice, and drops the slice nobody needs any more
 
 Rows of tumbling windows over event time are held back until the watermark of the epoch is known: windows that end
-with it, and of which nothing is stored, are put out at once and never reach state or timers.
+with it, and of which nothing is stored, are put out at once and never reach state or timers. Of pre-aggregated rows
+they do not even become rows (`delta/columnar/whole_windows.py`).
 
 A row is late for a window whose end the watermark had passed before the row. It still counts in the windows
 of its slice that are open, and is dropped (and counted) when there are none.
@@ -16,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.common.typeinfo import Types
 from penstock.delta.aggregates import AggSpec
@@ -39,6 +40,12 @@ from penstock.delta.time.windows import (
     window_columns,
 )
 from penstock.state.descriptors import MapStateDescriptor
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from penstock.delta.columnar.whole_windows import WholeWindows
+    from penstock.state.backend import Timer
 
 
 class _Pending:
@@ -99,6 +106,10 @@ class _WindowAggregateBase(DeltaOperator):
             slices.put(name, self._functions.update(known, group.rows, group.weights if retracts else None))
             self._register(group.first_end, name)
 
+    def _drop(self, late: Row) -> None:
+        column = self._row_count_column
+        self.context.count(LATE_RECORDS_DROPPED, 1 if column is None else late[column])
+
     def _register(self, window_end: int, name: Any) -> None:
         raise NotImplementedError
 
@@ -129,6 +140,7 @@ class WindowAggregate(_WindowAggregateBase):
         row_count_column: With pre-aggregated input, the column that says how many rows a row stands for. Such a
             row may stand for rows of one slice that are in time for the same windows; its time is any time of
             the slice, its watermark the largest of theirs.
+        whole: What gives the results of whole windows in columns, for pre-aggregated input.
     """
 
     def __init__(
@@ -142,6 +154,7 @@ class WindowAggregate(_WindowAggregateBase):
         zone: str | None = None,
         input_retracts: bool = False,
         row_count_column: int | None = None,
+        whole: WholeWindows | None = None,
     ) -> None:
         super().__init__(
             key_columns,
@@ -153,17 +166,30 @@ class WindowAggregate(_WindowAggregateBase):
         )
         self._time_column = time_column
         self._window = window
-        tumbling = window.size_ms == window.step_ms and not window.cumulates
-        self._holds = tumbling and time_column is not None and not input_retracts and not self._clock.has_zone
+        self._holds = window.tumbles and not (time_column is None or input_retracts or self._clock.has_zone)
+        self._whole = whole if self._holds else None
         self._held: list[_Pending] = []
+        self._due: list[Timer] = []
 
     def open(self, context: DeltaContext) -> None:
         super().open(context)
         state = context.keyed_state
         self._timers = state.processing_timers if self._time_column is None else state.event_timers
-        self._held = []
+        self._held, self._due = [], []
 
     # --- rows ---------------------------------------------------------------------------------------------
+
+    def take_columns(self, input_index: int, table: pa.Table, watermark: int) -> pa.Table:
+        if self._whole is None or watermark <= self.context.watermark:
+            return table
+        table, late = self._whole.in_time(table)
+        if late:
+            self.context.count(LATE_RECORDS_DROPPED, late)
+        self._due += due_in_order(self._timers, watermark)
+        whole, rest = self._whole.split(table, watermark, {timer.time_ms + 1 for timer in self._due})
+        if whole.num_rows:
+            self.output_tables.append(self._whole.results(whole))
+        return rest
 
     def process(self, input_index: int, batch: Batch) -> None:
         if self._holds:
@@ -181,7 +207,7 @@ class WindowAggregate(_WindowAggregateBase):
         ):
             end = slice_end_of(time_ms)
             if end - 1 <= watermark:
-                self.context.count(LATE_RECORDS_DROPPED)
+                self._drop(row)
                 continue
             group = held.get((ident, end))
             if group is None:
@@ -202,7 +228,7 @@ class WindowAggregate(_WindowAggregateBase):
                 slice_end if fires_at(slice_end) > watermark else self._first_open(slice_end, watermark)
             )
             if first_end is None:
-                self.context.count(LATE_RECORDS_DROPPED)
+                self._drop(row)
                 continue
             group = pending.get((ident, slice_end, first_end))
             if group is None:
@@ -247,7 +273,7 @@ class WindowAggregate(_WindowAggregateBase):
         update = self._functions.update
         ending = [group for group in self._held if group.first_end - 1 <= watermark]
         self._held = [group for group in self._held if group.first_end - 1 > watermark]
-        due = list(due_in_order(self._timers, watermark))
+        due, self._due = [*self._due, *due_in_order(self._timers, watermark)], []
         names = identities([*(group.key for group in ending), *(timer.key for timer in due)])
         added: dict[Any, list[_Pending]] = {}
         for ident, group in zip(names, ending, strict=False):
@@ -279,7 +305,7 @@ class WindowAggregate(_WindowAggregateBase):
     def _fire_until(self, time_ms: int) -> None:
         window = self._window
         fire = self._fire_cumulated if window.cumulates else self._fire_hopping
-        if window.size_ms == window.step_ms:
+        if window.tumbles:
             fire = self._fire_tumbling
         for timer in due_in_order(self._timers, time_ms):
             self.context.keyed_state.set_current_key(timer.key)
@@ -392,7 +418,7 @@ class AttachedWindowAggregate(_WindowAggregateBase):
         ):
             window = window_of(row)
             if not self._processing and self._clock.fires_at(window[1]) <= watermark:
-                self.context.count(LATE_RECORDS_DROPPED)
+                self._drop(row)
                 continue
             name = (ident, window)
             group = pending.get(name)

@@ -31,6 +31,11 @@ class WindowSpec:
     offset_ms: int = 0
     cumulates: bool = False
 
+    @property
+    def tumbles(self) -> bool:
+        """Whether a window is one slice."""
+        return self.size_ms == self.step_ms
+
     def slice_end(self, time_ms: Any) -> Any:
         """The end of the slice of a time, or of each of an array of times."""
         return time_ms - (time_ms - self.offset_ms) % self.step_ms + self.step_ms

@@ -17,11 +17,10 @@ from penstock.common.datatypes import RowType
 from penstock.common.ids import MAX_WATERMARK, MIN_WATERMARK, EpochId
 from penstock.common.pickling import unship
 from penstock.delta.base import Batch, DeltaContext, DeltaOperator
-from penstock.delta.columnar.base import ColumnarOperator
 from penstock.delta.columns import names, numbered
 from penstock.delta.local.base import LocalStage
 from penstock.sql.connectors.spark_types import RowsToArrow
-from penstock.sql.streaming.exchange_task import Marks
+from penstock.sql.streaming.exchange_task import Marks, cast
 from penstock.sql.streaming.kept_states import KEPT, StateKey
 from penstock.sql.streaming.physical import SUBTASK_BITS
 from penstock.sql.streaming.row_reader import RowReader
@@ -98,10 +97,8 @@ class DeltaTask:
                 )
             ]
         )
-        if isinstance(operator, ColumnarOperator):
-            yield from self._numbered(operator.output_tables, subtask)
-        else:
-            yield from self._batches(operator.output, subtask)
+        yield from self._batches(operator.output, subtask)
+        yield from self._numbered(operator, subtask)
 
     def _tables(self, batches: Batches) -> tuple[int, list[pa.Table | None]]:
         """The subtask, and all rows of the epoch by input; None for an input without rows."""
@@ -122,11 +119,14 @@ class DeltaTask:
                 start += width
         return subtask, [pa.Table.from_batches(part) if part else None for part in found]
 
+    def _combined(self, index: int, table: pa.Table) -> pa.Table:
+        """An input after its local stage has put together what several tasks sent."""
+        local = self.local[index] if self.local else None
+        return table if local is None else local.combine(table)
+
     def _rows(self, index: int, table: pa.Table) -> Batch:
-        """An input's rows in arrival order, after its local stage has put together what several tasks sent."""
+        """An input's rows in arrival order."""
         found: list[tuple[int, int, int, tuple[Any, ...]]] = []
-        if self.local and (local := self.local[index]) is not None:
-            table = local.combine(table)
         reader, width = RowReader(self.input_types[index]), len(self.input_types[index].fields)
         for batch in table.to_batches():
             rows = reader.rows(batch.select(range(width))) if width else iter([()] * batch.num_rows)
@@ -136,13 +136,14 @@ class DeltaTask:
             found.sort(key=itemgetter(0))
         return Batch([r[3] for r in found], [r[1] for r in found], [r[2] for r in found])
 
-    def _numbered(self, tables: list[pa.Table], subtask: int) -> Batches:
-        """Output tables with their order of arrival."""
-        position = subtask << SUBTASK_BITS
-        for table in tables:
+    def _numbered(self, operator: DeltaOperator, subtask: int) -> Batches:
+        """Output tables with their order of arrival, which is behind that of the output rows."""
+        position = (subtask << SUBTASK_BITS) + len(operator.output)
+        schema = RowsToArrow(self.output_type).schema
+        for table in operator.output_tables:
             for batch in table.to_batches(_BATCH_ROWS):
                 columns = [*batch.columns[:-1], numbered(position, batch.num_rows)]
-                yield pa.RecordBatch.from_arrays(columns, names=self.output_type.names)
+                yield pa.RecordBatch.from_arrays(list(map(cast, columns, schema.types)), schema=schema)
                 position += batch.num_rows
 
     def _open(self, key: StateKey) -> StoredKeyedBackend:
@@ -181,10 +182,9 @@ class DeltaTask:
         for index, table in enumerate(tables):
             if table is None:
                 continue
-            if isinstance(operator, ColumnarOperator):
-                operator.process_table(index, table)
-            else:
-                operator.process(index, self._rows(index, table))
+            rest = operator.take_columns(index, self._combined(index, table), watermark)
+            if rest.num_rows:
+                operator.process(index, self._rows(index, rest))
         if watermark > self.former_watermark:
             operator.advance(watermark)
             context.watermark = watermark
@@ -201,6 +201,4 @@ class DeltaTask:
 
 
 def _count(operator: DeltaOperator) -> int:
-    if isinstance(operator, ColumnarOperator):
-        return sum(table.num_rows for table in operator.output_tables)
-    return len(operator.output)
+    return len(operator.output) + sum(table.num_rows for table in operator.output_tables)

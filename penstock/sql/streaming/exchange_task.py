@@ -91,9 +91,7 @@ class ShapeTask:
             columns += [batch.column(width + i) for i in range(len(HIDDEN))]
             for at, fields in enumerate(types):
                 for i, data_type in enumerate(fields):
-                    mine = (
-                        _cast(batch.column(i), data_type) if at == self.index else pa.nulls(rows, data_type)
-                    )
+                    mine = cast(batch.column(i), data_type) if at == self.index else pa.nulls(rows, data_type)
                     columns.append(mine)
             yield pa.RecordBatch.from_arrays(columns, names=shape_names(self.input_types))
 
@@ -168,7 +166,8 @@ def shape_names(input_types: tuple[RowType, ...]) -> list[str]:
     return ["__subtask", "__input", *HIDDEN, *columns]
 
 
-def _cast(column: pa.Array, data_type: pa.DataType) -> pa.Array:
+def cast(column: pa.Array, data_type: pa.DataType) -> pa.Array:
+    """The column in that type, the same one if it has it."""
     return column if column.type == data_type else column.cast(data_type)
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from penstock.common.datatypes import LocalZonedTimestampType
+from penstock.delta.columnar.whole_windows import whole_windows
 from penstock.delta.local.aggregate import SliceTime
 from penstock.delta.time.window_aggregate import WindowAggregate
 from penstock.delta.time.windows import WindowSpec, cumulate, hop, tumble
@@ -55,6 +56,7 @@ def plan_sliced(planner: Planner, plan: Aggregate) -> Stream | None:
         zone=zone,
         input_retracts=stream.retracts,
         row_count_column=None if local is None else local.row_count_column,
+        whole=None if local is None else whole_windows(local, window, _PROPERTIES),
     )
     fields = [
         *(Field(f"k{i}", k.type) for i, k in enumerate(others)),

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from penstock.common.datatypes import DataTypes
 from penstock.delta.aggregates import AggSpec
 from penstock.delta.base import INSERT, Batch
+from penstock.delta.columnar.whole_windows import whole_windows
 from penstock.delta.columns import can_group, can_order
 from penstock.delta.group_aggregate import GroupAggregate
 from penstock.delta.local.aggregate import PreAggregate, SliceTime, can_be_partial
 from penstock.delta.local.top_n import LocalTopN
 from penstock.delta.rank import Rank
 from penstock.delta.time.window_aggregate import WindowAggregate
-from penstock.delta.time.windows import cumulate, hop, tumble
+from penstock.delta.time.windows import WINDOW_END, WINDOW_START, WINDOW_TIME, cumulate, hop, tumble
 from tests.delta.arrow_rows import WithLocal, batch_of, table_of
 from tests.delta.harness import Harness, inserts
 from tests.delta.time.streams import at, counted_rows, cuts, given, replay, stream, timed_rows
@@ -39,6 +40,7 @@ SPECS = [
     AggSpec("MAX", (1,), INT, filter=3),
     AggSpec("MAX", (4,), TIME),
 ]
+COLUMNAR_SPECS = [spec for spec in SPECS if (spec.function, spec.args) != ("AVG", (2,))]
 columns = [
     st.sampled_from(["a", "b", None]),
     st.one_of(st.none(), st.integers(-(2**31), 2**31 - 1)),
@@ -84,6 +86,49 @@ def test_pre_aggregated_slices_give_the_windows_of_the_rows(window, data, found,
     _, output = replay(sliced, inputs, plan)
     _, expected = replay(lambda: WindowAggregate((0,), 4, window, SPECS), inputs, plan)
     assert counted_rows(output) == counted_rows(expected)
+
+
+@pytest.mark.parametrize("window", [tumble(10), tumble(7, 3)])
+@given(st.data(), rows, st.integers(0, 12))
+def test_whole_windows_in_columns_are_those_of_the_rows(window, data, found, delay):
+    local = PreAggregate((0,), COLUMNAR_SPECS, TYPES, SliceTime(4, window))
+    properties = (WINDOW_START, WINDOW_END, WINDOW_TIME)
+    inputs = [stream(found, 4, delay)]
+    plan = data.draw(cuts(*inputs))
+    whole = whole_windows(local, window, properties)
+    assert whole is not None
+
+    def sliced():
+        operator = WindowAggregate(
+            (0,),
+            local.time_column,
+            window,
+            local.partial_specs(),
+            properties=properties,
+            row_count_column=local.row_count_column,
+            whole=whole,
+        )
+        return WithLocal(local, operator, ARROW)
+
+    def plain():
+        return WindowAggregate((0,), 4, window, COLUMNAR_SPECS, properties=properties)
+
+    harness, output = replay(sliced, inputs, plan)
+    expected_harness, expected = replay(plain, inputs, plan)
+    assert sorted(map(repr, output)) == sorted(map(repr, expected))
+    assert harness.metrics == expected_harness.metrics
+    assert not harness.has_state()
+
+
+def test_results_that_arrow_would_round_otherwise_stay_with_the_operator():
+    def planned(window, *specs):
+        return whole_windows(PreAggregate((0,), specs, TYPES, SliceTime(4, window)), window, ())
+
+    narrow_sum, average = AggSpec("SUM", (2,), DataTypes.DECIMAL(20, 2)), AggSpec("AVG", (2,), DECIMAL)
+    assert planned(tumble(10), SPECS[0]) is not None
+    assert planned(tumble(10), SPECS[0], narrow_sum) is None
+    assert planned(tumble(10), average) is None
+    assert planned(hop(10, 5), SPECS[0]) is None
 
 
 @pytest.mark.parametrize(
