@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from penstock.common.errors import JobExecutionError, PenstockError, ValidationError
+from penstock.common.errors import InvariantError, JobExecutionError, PenstockError, ValidationError
 from penstock.common.types import Row
 from penstock.sql.algebra import Plan, Scan, Sink, walk_plan
 from penstock.sql.connectors import SqlConnector, find_connector
@@ -18,6 +18,7 @@ from penstock.sql.functions.text import quoted_name
 from penstock.sql.required_columns import required_columns
 from penstock.sql.rules import optimize
 from penstock.sql.spark_text import SparkWriter
+from penstock.sql.unscaled import UNSCALED
 from penstock.sql.values import row_reader
 
 if TYPE_CHECKING:
@@ -40,10 +41,12 @@ class BatchExecutor:
     def __init__(self, config: Mapping[str, str]) -> None:
         self._config = config
         self._spark: SparkSession | None = None
+        self._unscaled = False
 
     @property
     def spark(self) -> SparkSession:
         """The session of this environment, made when first needed."""
+        from penstock.runtime.spark.expressions import name_expression
         from penstock.runtime.spark.session import get_spark
         from penstock.sql.functions.text import SPARK_CONF
 
@@ -55,16 +58,22 @@ class BatchExecutor:
             for key, value in _HASH_JOINS.items():
                 if not chosen.contains(key):
                     self._spark.conf.set(key, value)
+            self._unscaled = name_expression(self._spark, UNSCALED, "UnscaledValue")
         zone = self._config.get("table.local-time-zone", "default")
         if zone != "default" and self._spark.conf.get("spark.sql.session.timeZone") != zone:
             self._spark.conf.set("spark.sql.session.timeZone", zone)
         return self._spark
 
+    def _knows_unscaled(self) -> bool:
+        return self.spark is not None and self._unscaled
+
     def text(self, plan: Plan) -> str:
         """The Spark SQL text of a plan, which EXPLAIN shows."""
         plan = optimize(plan)
         needed = required_columns(plan)
-        writer = SparkWriter(lambda scan: self._relation(scan, needed.get(id(scan))), self._udf)
+        writer = SparkWriter(
+            lambda scan: self._relation(scan, needed.get(id(scan))), self._udf, self._knows_unscaled
+        )
         return writer.text(plan)
 
     def data_frame(self, plan: Plan) -> DataFrame:
@@ -95,21 +104,21 @@ class BatchExecutor:
         )
 
     def _run(self, plan: Plan, action: Callable[[DataFrame], Any]) -> Any:
-        """Runs a query; once more, with sums added row by row, where the order of the rows turns out to matter."""
-        from penstock.sql.functions.aggregates import SUM_OVERFLOWED, one_by_one
+        """Runs a query; again, with sums added in another way, where the first one turns out not to do."""
+        from penstock.sql.functions.aggregates import RUN_AGAIN, Sums, sums
 
-        try:
-            return action(self.data_frame(plan))
-        except PenstockError:
-            raise
-        except Exception as error:
-            if one_by_one.get() or SUM_OVERFLOWED not in str(error):
-                raise spark_error(error) from error
-        token = one_by_one.set(True)
-        try:
-            return self._run(plan, action)
-        finally:
-            one_by_one.reset(token)
+        for way in Sums:
+            token = sums.set(way)
+            try:
+                return action(self.data_frame(plan))
+            except PenstockError:
+                raise
+            except Exception as error:
+                if way is Sums.ONE_BY_ONE or RUN_AGAIN not in str(error):
+                    raise spark_error(error) from error
+            finally:
+                sums.reset(token)
+        raise InvariantError("the last way to add has no other one behind it")
 
     def validate(self, plan: Plan) -> None:
         """Refuses what cannot run, before any job starts."""

@@ -5,7 +5,8 @@ fresh alias where it is read: `(SELECT t1.c0 AS c0 FROM (…) t1)`. So no name o
 with anything, and a correlated subquery can say `t1.c2` of the query around it. One text is sent to Spark per
 query; Catalyst does the rest.
 
-`SparkWriter` holds what is particular to a session: how a table's rows are reached (`relation_of`).
+`SparkWriter` holds what is particular to a session: how a table's rows are reached (`relation_of`), whether it knows
+the function `unscaled.UNSCALED`.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ import datetime as dt
 import decimal
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from penstock.common.datatypes import (
     BigIntType,
     DataType,
     DayTimeIntervalType,
+    DecimalType,
     LocalZonedTimestampType,
     NullType,
     YearMonthIntervalType,
@@ -62,6 +65,7 @@ from penstock.sql.rex import (
     UdfCall,
 )
 from penstock.sql.spark_windows import window_columns
+from penstock.sql.unscaled import unscaled_text
 
 Columns = list[str]
 """How each input column is written at a place: `t1.c0`, `t2.c0`, …"""
@@ -83,9 +87,11 @@ class SparkWriter:
         self,
         relation_of: Callable[[Scan], str],
         udf_text: Callable[[UdfCall, list[str]], str] | None = None,
+        knows_unscaled: Callable[[], bool] = lambda: False,
     ) -> None:
         self._relation_of = relation_of
         self._udf_text = udf_text
+        self._knows_unscaled = knows_unscaled
         self._aliases = 0
         self._outer: list[Columns] = []
 
@@ -260,10 +266,16 @@ class SparkWriter:
         definition = FUNCTIONS[call.name]
         if definition.spark_aggregate is None:
             raise NotSupportedError(f"aggregate {call.name} in batch", "it has no Spark SQL form")
-        args = [self._arg(a, columns) for a in call.args] or [_EVERY_ROW]
+        args = [self._aggregated(a, columns) for a in call.args] or [_EVERY_ROW]
         condition = None if call.filter is None else self.rex(call.filter, columns)
         order = ", ".join(self._sort_key(k, columns) for k in call.order) or None
         return definition.spark_aggregate(args, call.type, call.distinct, condition, order)
+
+    def _aggregated(self, rex: Rex, columns: Columns) -> Arg:
+        arg = self._arg(rex, columns)
+        if not isinstance(rex.type, DecimalType) or not self._knows_unscaled():
+            return arg
+        return replace(arg, unscaled=unscaled_text(rex, lambda part: self.rex(part, columns)))
 
     def _grouping_call(self, call: AggCall, keys: list[str]) -> str:
         bits = [f"CAST(grouping({keys[a.value]}) AS BIGINT)" for a in call.args if isinstance(a, Const)]

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
+from decimal import Decimal
+from enum import Enum
 
 from penstock.common.datatypes import (
     ArrayType,
@@ -125,9 +127,17 @@ def _mean_type(args: Sequence[ArgType]) -> DataType:
 _SAFE_DIGITS = 28
 
 
-SUM_OVERFLOWED = "penstock: a sum left 38 digits"
-one_by_one: ContextVar[bool] = ContextVar("one_by_one", default=False)
-"""Whether wide decimals are added row by row. If not, their sums raise SUM_OVERFLOWED where the order matters."""
+class Sums(Enum):
+    """How decimals are added: each way is slower than the one before, and right where that one gives up."""
+
+    LONGS = "without their point, where they have 18 digits"
+    DECIMALS = "by Spark"
+    ONE_BY_ONE = "row by row"
+
+
+RUN_AGAIN = "penstock: sums have to be added in another way"
+"""What a query fails with that has to run again, with the next way."""
+sums: ContextVar[Sums] = ContextVar("sums", default=Sums.LONGS)
 
 
 def _sum(args: Sequence[Arg], result: DataType, call: Calls) -> str:
@@ -136,9 +146,26 @@ def _sum(args: Sequence[Arg], result: DataType, call: Calls) -> str:
         isinstance(source, DecimalType)
         and isinstance(result, DecimalType)
         and source.precision > _SAFE_DIGITS
+        and not _is_whole(args[0], call)
     ):
         return _wide_sum(args[0].sql, result, call)
-    return cast(call("sum", args[0].sql), result)
+    return cast(_total(args[0], call), result)
+
+
+def _is_whole(arg: Arg, call: Calls) -> bool:
+    """Whether an argument is added without its point."""
+    return arg.unscaled is not None and sums.get() is Sums.LONGS and not (call.distinct or call.is_over)
+
+
+def _total(arg: Arg, call: Calls) -> str:
+    """The sum of an argument, exact if its type is. Two halves of 32 bits leave room for 2^31 rows."""
+    if not _is_whole(arg, call):
+        return call("sum", arg.sql)
+    assert isinstance(arg.type, DecimalType)
+    high = call("sum", f"shiftright({arg.unscaled}, 32)")
+    low = call("sum", f"{arg.unscaled} & 4294967295L")
+    whole = f"(CAST({high} AS DECIMAL(20, 0)) * 4294967296BD + CAST({low} AS DECIMAL(20, 0)))"
+    return f"({whole} * {Decimal(1).scaleb(-arg.type.scale):f}BD)" if arg.type.scale else whole
 
 
 def _wide_sum(value: str, result: DecimalType, call: Calls) -> str:
@@ -147,13 +174,13 @@ def _wide_sum(value: str, result: DecimalType, call: Calls) -> str:
     Where the absolute values stay below the limit, so does the sum in any order, and Spark's own is right.
     """
     target = f"DECIMAL({result.precision}, {result.scale})"
-    if call.distinct or one_by_one.get():
+    if call.distinct or sums.get() is Sums.ONE_BY_ONE:
         values = call("collect_list", f"CAST({value} AS {target})")
         step = f"(a, v) -> CASE WHEN a IS NULL THEN v ELSE CAST(a + v AS {target}) END"
         return f"aggregate({values}, CAST(NULL AS {target}), {step})"
     reach = call("sum", f"abs(CAST({value} AS DOUBLE))")
     fits = f"coalesce({reach} < {0.999 * 10.0 ** (result.precision - result.scale)!r}D, TRUE)"
-    overflowed = f"CAST(raise_error('{SUM_OVERFLOWED}') AS {target})"
+    overflowed = f"CAST(raise_error({string(RUN_AGAIN)}) AS {target})"
     return f"if({fits}, {cast(call('sum', value), result)}, {overflowed})"
 
 
@@ -161,7 +188,7 @@ def _avg(args: Sequence[Arg], result: DataType, call: Calls) -> str:
     x = args[0].sql
     if isinstance(result, (FloatType, DoubleType)):
         return cast(call("avg", x), result)
-    total, count = call("sum", x), call("count", x)
+    total, count = _total(args[0], call), call("count", x)
     if isinstance(result, IntegralType):
         return cast(f"({total} div {count})", result)
     return cast(f"(CAST({total} AS DECIMAL(38, {result.scale})) / {count})", result)  # type: ignore[attr-defined]

@@ -85,11 +85,15 @@ class ArgType:
 
 @dataclass(frozen=True)
 class Arg:
-    """A rendered argument: Spark SQL text, Flink type and, if constant, the Python value."""
+    """A rendered argument: Spark SQL text, Flink type and, if constant, the Python value.
+
+    `unscaled` is the text of a decimal without its point, a BIGINT, for aggregates and where there is one.
+    """
 
     sql: str
     type: DataType
     literal: Any = NO_LITERAL
+    unscaled: str | None = None
 
     @property
     def is_literal(self) -> bool:
