@@ -5,7 +5,7 @@ matter at the edge, where a person or a changelog sink wants to know that a row 
 handled in this order:
 
     begin_epoch()
-    take_columns(input_index, table)   what can be done on columns; the rest goes on as rows
+    take_columns(input_index, table, watermark)   what can be done on columns; the rest goes on as rows
     process(input_index, batch)        the epoch's changes of each input, in arrival order within a key
     advance(watermark)                 once, if the watermark moved: fire windows, timers, clean state
     end_epoch()                        emit what was held back until the changes of a key are complete
@@ -134,7 +134,8 @@ class DeltaOperator(ABC):
         Args:
             input_index: The input.
             table: All changes of it in the epoch (`delta/columns.py`).
-            watermark: What `advance` will be called with, if it is above that of the context.
+            watermark: What `advance` will be called with in this epoch, if it is above that of the context. The
+                operator may have taken timers out by then.
         """
         return table
 

@@ -71,6 +71,11 @@ def numbered(first: int, rows: int) -> pa.Array:
     return pa.array(np.arange(first, first + rows, dtype=np.int64))
 
 
+def in_type(column: pa.Array, data_type: pa.DataType) -> pa.Array:
+    """The column in that type, the same one if it has it."""
+    return column if column.type == data_type else column.cast(data_type)
+
+
 def millis(column: pa.Array | pa.ChunkedArray) -> Ints:
     """A timestamp column without NULLs in milliseconds, rounded down."""
     micros: Ints = np.asarray(column.cast(pa.timestamp("us")).cast(pa.int64()))

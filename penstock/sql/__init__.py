@@ -12,8 +12,8 @@ The walk of a query, file by file:
 4. `algebra.py` and `rex.py` are that algebra: typed relational nodes and scalar expressions. Columns are
    positions; time attributes are marked on the fields.
 5. `rules/` rewrites plans where Flink's meaning differs from the SQL that Spark would be given.
-6. Batch: `spark_text.py` writes ONE Spark SQL text, `batch.py` runs it, `values.py` makes Python values.
-   Streaming builds on the same algebra.
+6. Batch: `spark_text.py` writes ONE Spark SQL text, with decimals that are added as whole numbers (`unscaled.py`),
+   `batch.py` runs it, `values.py` makes Python values. Streaming builds on the same algebra.
 
 `functions/` is the registry of built-in functions (types and Spark text), `connectors/` says how tables are
 read and written.

@@ -10,10 +10,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from penstock.common.errors import InvariantError, JobExecutionError, PenstockError, ValidationError
+from penstock.common.errors import JobExecutionError, NotSupportedError, PenstockError, ValidationError
 from penstock.common.types import Row
 from penstock.sql.algebra import Plan, Scan, Sink, walk_plan
 from penstock.sql.connectors import SqlConnector, find_connector
+from penstock.sql.functions.aggregates import Sums, other_sums, sums
 from penstock.sql.functions.text import quoted_name
 from penstock.sql.required_columns import required_columns
 from penstock.sql.rules import optimize
@@ -65,7 +66,8 @@ class BatchExecutor:
         return self._spark
 
     def _knows_unscaled(self) -> bool:
-        return self.spark is not None and self._unscaled
+        self.spark  # noqa: B018  the session has to be there to know
+        return self._unscaled
 
     def text(self, plan: Plan) -> str:
         """The Spark SQL text of a plan, which EXPLAIN shows."""
@@ -92,7 +94,10 @@ class BatchExecutor:
         return read(self._run(plan, lambda frame: frame.toArrow()))
 
     def insert(self, sink: Sink) -> None:
-        """Writes the input of a sink, all or nothing."""
+        """Writes the input of a sink, all or nothing where the connector can do that.
+
+        Where it cannot, the query must not have to run again: decimals are added as Spark does it from the start.
+        """
         connector = find_connector(sink.table.options, sink.identifier.as_summary_string())
         names = [f.name for f in sink.input.fields]
         static = dict(sink.static_partition)
@@ -101,24 +106,36 @@ class BatchExecutor:
             lambda frame: connector.write_batch(
                 self.spark, sink.table, frame.toDF(*names), sink.overwrite, static
             ),
+            Sums.LONGS if connector.all_or_nothing else Sums.DECIMALS,
+            may_repeat=connector.all_or_nothing,
         )
 
-    def _run(self, plan: Plan, action: Callable[[DataFrame], Any]) -> Any:
-        """Runs a query; again, with sums added in another way, where the first one turns out not to do."""
-        from penstock.sql.functions.aggregates import RUN_AGAIN, Sums, sums
-
-        for way in Sums:
-            token = sums.set(way)
-            try:
-                return action(self.data_frame(plan))
-            except PenstockError:
-                raise
-            except Exception as error:
-                if way is Sums.ONE_BY_ONE or RUN_AGAIN not in str(error):
-                    raise spark_error(error) from error
-            finally:
-                sums.reset(token)
-        raise InvariantError("the last way to add has no other one behind it")
+    def _run(
+        self,
+        plan: Plan,
+        action: Callable[[DataFrame], Any],
+        way: Sums = Sums.LONGS,
+        *,
+        may_repeat: bool = True,
+    ) -> Any:
+        """Runs a query; again, with decimals added in another way, where this one turns out not to do."""
+        token = sums.set(way)
+        try:
+            return action(self.data_frame(plan))
+        except PenstockError:
+            raise
+        except Exception as error:
+            other = other_sums(str(error))
+            if other is None or other <= way:
+                raise spark_error(error) from error
+            if not may_repeat:
+                raise NotSupportedError(
+                    "a sum of more than 38 digits in an INSERT into this table",
+                    "the query would have to run again, and some of its rows may have been written",
+                ) from error
+        finally:
+            sums.reset(token)
+        return self._run(plan, action, other)
 
     def validate(self, plan: Plan) -> None:
         """Refuses what cannot run, before any job starts."""

@@ -12,7 +12,6 @@ from typing import Any
 
 from sqlglot import exp
 
-from penstock.common.errors import NotSupportedError
 from penstock.sql.algebra import Plan
 from penstock.sql.batch import BatchExecutor
 from penstock.sql.binder.context import BindContext
@@ -103,12 +102,6 @@ def unique_names(names: list[str]) -> list[str]:
 
 
 def _streaming_executor(config: MutableMapping[str, str]) -> Any:
-    try:
-        from penstock.sql.streaming.executor import StreamingExecutor
-    except ImportError:
-        raise NotSupportedError(
-            "streaming SQL",
-            "its engine is not part of this build",
-            do="use EnvironmentSettings.in_batch_mode()",
-        ) from None
+    from penstock.sql.streaming.executor import StreamingExecutor
+
     return StreamingExecutor(config)

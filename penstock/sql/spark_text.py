@@ -266,16 +266,17 @@ class SparkWriter:
         definition = FUNCTIONS[call.name]
         if definition.spark_aggregate is None:
             raise NotSupportedError(f"aggregate {call.name} in batch", "it has no Spark SQL form")
-        args = [self._aggregated(a, columns) for a in call.args] or [_EVERY_ROW]
+        args = [self._arg(a, columns) for a in call.args] or [_EVERY_ROW]
+        if (
+            call.name in ("SUM", "AVG")
+            and isinstance(call.args[0].type, DecimalType)
+            and self._knows_unscaled()
+        ):
+            whole = unscaled_text(call.args[0], lambda part: self.rex(part, columns))
+            args = [replace(args[0], unscaled=whole)]
         condition = None if call.filter is None else self.rex(call.filter, columns)
         order = ", ".join(self._sort_key(k, columns) for k in call.order) or None
         return definition.spark_aggregate(args, call.type, call.distinct, condition, order)
-
-    def _aggregated(self, rex: Rex, columns: Columns) -> Arg:
-        arg = self._arg(rex, columns)
-        if not isinstance(rex.type, DecimalType) or not self._knows_unscaled():
-            return arg
-        return replace(arg, unscaled=unscaled_text(rex, lambda part: self.rex(part, columns)))
 
     def _grouping_call(self, call: AggCall, keys: list[str]) -> str:
         bits = [f"CAST(grouping({keys[a.value]}) AS BIGINT)" for a in call.args if isinstance(a, Const)]

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Context, Decimal
 
 from penstock.common.datatypes import DecimalType, IntegralType, NullType
-from penstock.sql.functions.aggregates import RUN_AGAIN
+from penstock.sql.functions.aggregates import PRODUCT_TOO_LONG
 from penstock.sql.functions.common_types import as_decimal
 from penstock.sql.functions.text import spark_type, string
 from penstock.sql.plan_rexes import unstable_call
@@ -29,6 +30,12 @@ _DIGITS = 18
 _MOST_BEHIND_POINT = 6
 """With more, products of everyday numbers would not fit, and sums would not either when they get their point back."""
 
+_LONGEST = 2000
+"""Characters of a text; branches in factors in branches would double it with every level."""
+
+_ROOMY = Context(prec=80)
+"""For constants, whatever the program around us does to its own decimals."""
+
 Text = Callable[[Rex], str]
 
 
@@ -41,16 +48,14 @@ class _Whole:
         digits: How many digits the value may have.
         scale: How many of them are behind the point.
         parts: Texts of which one is NULL if the value is.
+        is_checked: Whether the text fails already where the value does not fit.
     """
 
     sql: str
     digits: int
     scale: int
     parts: tuple[str, ...]
-
-    @property
-    def fits(self) -> bool:
-        return self.digits <= _DIGITS
+    is_checked: bool = False
 
     def at_scale(self, scale: int) -> _Whole | None:
         """The same value with more digits behind the point; None if they may not fit."""
@@ -63,17 +68,17 @@ class _Whole:
 
     def checked(self) -> str:
         """The text, which fails for values that do not fit."""
-        if self.fits:
+        if self.is_checked or self.digits <= _DIGITS:
             return self.sql
         is_null = " OR ".join(f"{part} IS NULL" for part in self.parts) or "FALSE"
-        failure = f"CAST(raise_error({string(RUN_AGAIN)}) AS BIGINT)"
+        failure = f"CAST(raise_error({string(PRODUCT_TOO_LONG)}) AS BIGINT)"
         return f"coalesce({self.sql}, if({is_null}, CAST(NULL AS BIGINT), {failure}))"
 
 
 def unscaled_text(rex: Rex, text: Text) -> str | None:
     """A decimal expression without its point; None if it has no such form, or one that would often not fit.
 
-    The text is written several times in a query, so it has nothing in it that is dear or differs every time.
+    The text is written several times in a query, so it is not long, and nothing in it differs from time to time.
     """
     if not isinstance(rex.type, DecimalType) or rex.type.scale > _MOST_BEHIND_POINT:
         return None
@@ -94,7 +99,7 @@ def _whole(rex: Rex, text: Text) -> _Whole | None:
             found = _case(rex, rex.type.scale, text)
         if found is not None and found.scale != rex.type.scale:  # the result is rounded
             return None
-    return found
+    return None if found is None or len(found.sql) > _LONGEST else found
 
 
 def _column(rex: InputRef, text: Text) -> _Whole | None:
@@ -116,7 +121,7 @@ def _constant(rex: Const) -> _Whole | None:
     if not isinstance(rex.type, (DecimalType, IntegralType)) or rex.value is None:
         return None
     scale = as_decimal(rex.type).scale
-    number = int(rex.value * 10**scale)
+    number = int(_ROOMY.scaleb(Decimal(rex.value), scale))
     digits = len(str(abs(number)))
     return _Whole(f"({number}L)", digits, scale, ()) if digits <= _DIGITS else None
 
@@ -156,8 +161,7 @@ def _case(rex: Call, scale: int, text: Text) -> _Whole | None:
         branches.append(branch)
     whens = [f"WHEN {text(c)} THEN {b.checked()}" for c, b in zip(conditions, branches, strict=False)]
     sql = f"CASE {' '.join(whens)} ELSE {branches[-1].checked()} END"
-    digits = min(_DIGITS, max(branch.digits for branch in branches))  # checked: they fit
-    return _Whole(sql, digits, scale, (sql,))
+    return _Whole(sql, max(branch.digits for branch in branches), scale, (sql,), is_checked=True)
 
 
 def _differs(rex: Rex) -> bool:

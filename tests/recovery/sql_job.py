@@ -35,7 +35,7 @@ GROUP BY k, window_start, window_end
 
 
 def run(sink: str, insert: str, source: str, output: str, checkpoints: str, records_per_epoch: str) -> None:
-    """Copies the events of `source` into `output`, as the two statements say."""
+    """Runs the two statements over the events of `source`, into `output`."""
     env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     settings = {
         **SETTINGS,

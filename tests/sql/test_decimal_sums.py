@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal, localcontext
 from typing import Any
 
 import pytest
 
 from penstock.common.datatypes import DataTypes
-from penstock.sql.functions.aggregates import RUN_AGAIN
+from penstock.sql.batch import BatchExecutor
+from penstock.sql.functions.aggregates import PRODUCT_TOO_LONG
 from penstock.sql.rex import Call, Const, InputRef, Rex
 from penstock.sql.unscaled import unscaled_text
 from penstock.table import EnvironmentSettings, TableEnvironment
@@ -47,9 +48,9 @@ def test_columns_lose_their_point_and_other_scales_are_brought_to_one() -> None:
 
 def test_only_a_product_that_may_not_fit_is_checked() -> None:
     narrow = whole(decimal(17, 5, "*", PRICE, PART))
-    assert narrow is not None and RUN_AGAIN not in narrow
+    assert narrow is not None and PRODUCT_TOO_LONG not in narrow
     wide = whole(decimal(25, 4, "*", PRICE, PRICE))
-    assert wide is not None and wide.startswith("coalesce(try_multiply(") and RUN_AGAIN in wide
+    assert wide is not None and wide.startswith("coalesce(try_multiply(") and PRODUCT_TOO_LONG in wide
 
 
 @pytest.mark.parametrize(
@@ -79,6 +80,21 @@ def test_branches_have_the_scale_of_the_result() -> None:
     assert "ELSE (CAST(NULL AS BIGINT) * 100L) END" in str(
         whole(decimal(12, 2, "CASE", condition, PRICE, null))
     )
+
+
+def test_constants_do_not_depend_on_the_precision_of_the_program() -> None:
+    with localcontext() as context:
+        context.prec = 2
+        factor = Const(DataTypes.DECIMAL(6, 3), Decimal("-123.456"))
+        assert "(-123456L)" in str(whole(decimal(19, 5, "*", PRICE, factor)))
+
+
+def test_branches_within_branches_stay_short_or_stay_decimals() -> None:
+    condition = Call(DataTypes.BOOLEAN(), ">", (PRICE, ONE))
+    rex: Rex = PRICE
+    for _ in range(12):
+        rex = decimal(38, 2, "CASE", condition, decimal(38, 2, "*", rex, COUNT), ONE)
+    assert whole(rex) is None
 
 
 # --- on Spark -------------------------------------------------------------------------------------------
@@ -134,7 +150,7 @@ def test_sums_and_averages_are_those_of_exact_numbers() -> None:
             total([p * (1 - r) for p, r in both]),
             total([p - r for p, r in both]),
             total([n * p for _, p, _, n in mine if n is not None and p is not None]),
-            (total(prices) / len(prices)).quantize(Decimal("0.000001")),
+            (total(prices) / len(prices)).quantize(Decimal("0.000001"), ROUND_HALF_UP),
             total([p for _, p, _, n in mine if n is not None and n > 0]),
             total(
                 [p * r for _, p, r, n in mine if n is not None and n > 0 and p is not None and r is not None]
@@ -153,6 +169,38 @@ def test_products_that_leave_a_long_are_added_as_decimals() -> None:
     source = table(rows, ("DECIMAL(12, 2)", "DECIMAL(12, 2)"), "a, b")
     exact = [Decimal(a) * Decimal(b) for a, b in rows if a is not None]
     assert answer(f"SELECT SUM(a * b), SUM(a * b * 0) FROM {source}") == [(sum(exact), Decimal(0))]
+
+
+@pytest.mark.spark
+def test_a_product_that_a_filter_leaves_out_does_not_make_the_query_run_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runs = []
+    run = BatchExecutor.data_frame
+
+    def counted(self: BatchExecutor, plan: Any) -> Any:
+        runs.append(plan)
+        return run(self, plan)
+
+    monkeypatch.setattr(BatchExecutor, "data_frame", counted)
+    rows = [("9999999999.99", "9999999999.99"), ("2.00", "3.00")]
+    source = table(rows, ("DECIMAL(12, 2)", "DECIMAL(12, 2)"), "a, b")
+    assert answer(f"SELECT SUM(a * b) FILTER (WHERE b < 5) FROM {source}") == [(Decimal("6.0000"),)]
+    assert len(runs) == 1
+    assert answer(f"SELECT SUM(a * b) FROM {source} WHERE b > 5") == [(Decimal("9999999999.99") ** 2,)]
+    assert len(runs) == 3
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("scale", range(7))
+def test_sums_beyond_a_long_are_exact(scale: int) -> None:
+    dice = random.Random(scale)
+    numbers = [Decimal(dice.randrange(-(10**17), 10**18)).scaleb(-scale) for _ in range(30)]
+    source = table([(n,) for n in numbers], (f"DECIMAL(18, {scale})",), "a")
+    ((found,),) = answer(f"SELECT SUM(a) FROM {source}")
+    assert found == sum(numbers)
+    assert found.scaleb(scale) > 2**63
+    assert found.as_tuple().exponent == -scale
 
 
 @pytest.mark.spark

@@ -1,1 +1,1 @@
-"""Stateful operators that work on Arrow columns: joins whose rows nobody has to look at one by one."""
+"""Stateful operators, and parts of them, that work on Arrow columns: nobody has to look at their rows one by one."""

@@ -11,7 +11,7 @@ made the tumbling window of `benchmarks/streaming_sql.py` 1.5 times as fast.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -69,14 +69,14 @@ class WholeWindows:
         dropped = pc.sum(table.column(self._row_count_column).filter(pa.array(late))).as_py()
         return table.filter(pa.array(~late)), dropped
 
-    def split(
-        self, table: pa.Table, watermark: int, stored_ends: Collection[int]
-    ) -> tuple[pa.Table, pa.Table]:
-        """Rows of windows that end by the watermark and of which nothing is stored, in order of time; the others."""
+    def split(self, table: pa.Table, stored: int, watermark: int) -> tuple[pa.Table, pa.Table]:
+        """Rows of windows that end by the watermark but behind `stored`, in order of time; the others.
+
+        `stored` is the last millisecond up to which windows of any key are stored. What ends before it goes the way
+        of those, even if nothing is stored of it, so that the results of a key keep their order.
+        """
         last = millis(table.column(self._time_column))
-        whole = last <= watermark
-        if stored_ends:
-            whole &= ~np.isin(last + 1, np.fromiter(stored_ends, np.int64))
+        whole = (last > stored) & (last <= watermark)
         mine = table.filter(pa.array(whole))
         order = np.argsort(last[whole], kind="stable")
         return mine.take(pa.array(order)), table.filter(pa.array(~whole))

@@ -14,11 +14,12 @@ of its slice that are open, and is dropped (and counted) when there are none.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from penstock.common.ids import MIN_WATERMARK
 from penstock.common.typeinfo import Types
 from penstock.delta.aggregates import AggSpec
 from penstock.delta.base import INSERT, WEIGHT, Batch, DeltaContext, DeltaOperator, Row
@@ -186,7 +187,8 @@ class WindowAggregate(_WindowAggregateBase):
         if late:
             self.context.count(LATE_RECORDS_DROPPED, late)
         self._due += due_in_order(self._timers, watermark)
-        whole, rest = self._whole.split(table, watermark, {timer.time_ms + 1 for timer in self._due})
+        stored = self._due[-1].time_ms if self._due else MIN_WATERMARK
+        whole, rest = self._whole.split(table, stored, watermark)
         if whole.num_rows:
             self.output_tables.append(self._whole.results(whole))
         return rest
@@ -270,6 +272,16 @@ class WindowAggregate(_WindowAggregateBase):
 
     def _fire_held(self, watermark: int) -> None:
         """Stored windows with what the epoch adds to them, and the epoch's own, in order of time."""
+        fired = sorted(self._ended(watermark), key=itemgetter(0))
+        results, append = self._functions.results, self.output.append
+        for end, windows in groupby(fired, itemgetter(0)):
+            columns = window_columns(self._properties, end - self._window.size_ms, end, self._clock)
+            behind = self._emits_behind(end)
+            for _, key, piece in windows:
+                append(key + results(piece) + columns, INSERT, behind)
+
+    def _ended(self, watermark: int) -> Iterator[tuple[int, Row, Slice]]:
+        """The end, key and content of each window that the watermark closes."""
         update = self._functions.update
         ending = [group for group in self._held if group.first_end - 1 <= watermark]
         self._held = [group for group in self._held if group.first_end - 1 > watermark]
@@ -278,29 +290,21 @@ class WindowAggregate(_WindowAggregateBase):
         added: dict[Any, list[_Pending]] = {}
         for ident, group in zip(names, ending, strict=False):
             added.setdefault((ident, group.first_end), []).append(group)
-        fired: list[tuple[int, Row, Slice]] = []
         for ident, timer in zip(names[len(ending) :], due, strict=True):
             end = timer.time_ms + 1
             self.context.keyed_state.set_current_key(timer.key)
-            piece = self._slices.get(end)
+            piece: Slice | None = self._slices.get(end)
             self._slices.remove(end)
             for group in added.pop((ident, end), ()):
                 piece = update(piece, group.rows, None)
             if piece is not None:
-                fired.append((end, timer.key, piece))
+                yield end, timer.key, piece
         for groups in added.values():
             piece = None
             for group in groups:
                 piece = update(piece, group.rows, None)
             assert piece is not None
-            fired.append((groups[0].first_end, groups[0].key, piece))
-        fired.sort(key=itemgetter(0))
-        results, append = self._functions.results, self.output.append
-        for end, windows in groupby(fired, itemgetter(0)):
-            columns = window_columns(self._properties, end - self._window.size_ms, end, self._clock)
-            behind = self._emits_behind(end)
-            for _, key, piece in windows:
-                append(key + results(piece) + columns, INSERT, behind)
+            yield groups[0].first_end, groups[0].key, piece
 
     def _fire_until(self, time_ms: int) -> None:
         window = self._window

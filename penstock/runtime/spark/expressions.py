@@ -27,7 +27,7 @@ def name_expression(session: SparkSession, name: str, expression: str) -> bool:
         )
         registry.createOrReplaceTempFunction(name, described._2(), "built-in")
     except Exception as error:  # internals of another Spark
-        _LOG.debug("no %s in SQL: %s", expression, error)
+        _LOG.info("Spark SQL cannot call %s, some queries will be slower: %s", expression, error)
         return False
     return True
 

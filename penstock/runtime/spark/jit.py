@@ -4,8 +4,7 @@ HotSpot compiles a busy method twice: quickly, and then once more with all its e
 thread on small machines, and in a young session nearly half of its time went to code that plans: compiling generated
 Java, parsing, loading classes, serializing tasks. That took a core from the tasks, whose own loops waited in the same
 queue. Five queries over 1 GB of Parquet, 2 cores, a new session: 48 s of optimizing became 26 s, and the queries took
-46 s instead of 66 s. (That was with `java/lang/invoke` in the list too; it took 1 s of the 48, and is in the path of
-records where Spark uses lambdas.)
+46 s instead of 66 s. (`java/lang/invoke` was in the list then, 1 s of the 48. It is in the path of records.)
 """
 
 from __future__ import annotations

@@ -57,6 +57,8 @@ class SqlConnector:
     """Whether INSERT OVERWRITE means something."""
     upserts: ClassVar[bool] = False
     """Whether a sink with a primary key goes by it: a row replaces the one with its key, whatever that was."""
+    all_or_nothing: ClassVar[bool] = True
+    """Whether a batch INSERT that fails has written nothing, so that its query may be run again."""
     uses_filters: ClassVar[bool] = False
     """Whether a source wants to know `table.filters`: conditions that rows a query needs fulfil."""
     update_advice: ClassVar[str] = (
@@ -145,7 +147,7 @@ class SqlConnector:
         overwrite: bool = False,
         static_partition: Mapping[str, Any] | None = None,
     ) -> None:
-        """Writes the rows, all or none. `df` has the sink columns by position."""
+        """Writes the rows, all or none (but see `all_or_nothing`). `df` has the sink columns by position."""
         raise NotSupportedError(f"writing to '{self.name}'", "it is a source only")
 
 

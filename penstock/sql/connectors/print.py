@@ -39,6 +39,7 @@ _KINDS = ("+I", "-U", "+U", "-D")
 
 class PrintConnector(SqlConnector):
     name = "print"
+    all_or_nothing = False  # lines appear as they come
     options = (
         Option("print-identifier"),
         Option("standard-error", boolean, False),

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from decimal import Decimal
-from enum import Enum
+from enum import IntEnum
 
 from penstock.common.datatypes import (
     ArrayType,
@@ -56,9 +56,19 @@ class Calls:
     """Writes inner aggregates with what was written behind the outer one."""
 
     distinct: bool = False
-    suffix: str = ""
+    condition: str | None = None
+    window: str | None = None
     order_by: str | None = None
-    is_over: bool = False
+
+    @property
+    def is_over(self) -> bool:
+        return self.window is not None
+
+    @property
+    def suffix(self) -> str:
+        if self.window is not None:
+            return f" OVER ({self.window})"
+        return f" FILTER (WHERE {self.condition})" if self.condition else ""
 
     def __call__(self, function: str, *args: str, distinct: bool | None = None) -> str:
         mark = "DISTINCT " if (self.distinct if distinct is None else distinct) else ""
@@ -81,11 +91,10 @@ def aggregate(
     def plain(
         args: Sequence[Arg], result: DataType, distinct: bool, filter_sql: str | None, order_by: str | None
     ) -> str:
-        suffix = f" FILTER (WHERE {filter_sql})" if filter_sql else ""
-        return write(args, result, Calls(distinct, suffix, order_by))
+        return write(args, result, Calls(distinct, filter_sql, order_by=order_by))
 
     def over(args: Sequence[Arg], result: DataType, window: str) -> str:
-        return write(args, result, Calls(suffix=f" OVER ({window})", is_over=True))
+        return write(args, result, Calls(window=window))
 
     register(FunctionDef(name, "aggregate", infer, spark_aggregate=plain, spark_over=over), *aliases)
 
@@ -127,17 +136,27 @@ def _mean_type(args: Sequence[ArgType]) -> DataType:
 _SAFE_DIGITS = 28
 
 
-class Sums(Enum):
-    """How decimals are added: each way is slower than the one before, and right where that one gives up."""
+class Sums(IntEnum):
+    """How decimals are added. Each way is slower than the one before it, and right where that one gives up."""
 
-    LONGS = "without their point, where they have 18 digits"
-    DECIMALS = "by Spark"
-    ONE_BY_ONE = "row by row"
+    LONGS = 0
+    """Without their point, where they have at most 18 digits."""
+    DECIMALS = 1
+    """By Spark."""
+    ONE_BY_ONE = 2
+    """Wide ones row by row, in their order."""
 
 
-RUN_AGAIN = "penstock: sums have to be added in another way"
-"""What a query fails with that has to run again, with the next way."""
 sums: ContextVar[Sums] = ContextVar("sums", default=Sums.LONGS)
+PRODUCT_TOO_LONG = "penstock: a product left 18 digits"
+SUM_OVERFLOWED = "penstock: a sum left 38 digits"
+
+
+def other_sums(failure: str) -> Sums | None:
+    """How decimals have to be added in a query that has failed like this; None if that was not the reason."""
+    if SUM_OVERFLOWED in failure:
+        return Sums.ONE_BY_ONE
+    return Sums.DECIMALS if PRODUCT_TOO_LONG in failure else None
 
 
 def _sum(args: Sequence[Arg], result: DataType, call: Calls) -> str:
@@ -154,7 +173,7 @@ def _sum(args: Sequence[Arg], result: DataType, call: Calls) -> str:
 
 def _is_whole(arg: Arg, call: Calls) -> bool:
     """Whether an argument is added without its point."""
-    return arg.unscaled is not None and sums.get() is Sums.LONGS and not (call.distinct or call.is_over)
+    return arg.unscaled is not None and sums.get() is Sums.LONGS and not call.distinct
 
 
 def _total(arg: Arg, call: Calls) -> str:
@@ -165,8 +184,12 @@ def _total(arg: Arg, call: Calls) -> str:
     if not _is_whole(arg, call):
         return call("sum", arg.sql)
     assert isinstance(arg.type, DecimalType)
-    high = call("sum", f"shiftright({arg.unscaled}, 32)")
-    low = call("sum", f"{arg.unscaled} & 4294967295L")
+    whole = arg.unscaled
+    if (
+        call.condition
+    ):  # inside, because Spark may compute a value that it then leaves out, and one too long fails
+        call, whole = Calls(), f"CASE WHEN {call.condition} THEN {whole} END"
+    high, low = call("sum", f"shiftright({whole}, 32)"), call("sum", f"({whole}) & 4294967295L")
     point = f"{Decimal(1).scaleb(-arg.type.scale):f}BD"
     target = f"DECIMAL(38, {arg.type.scale})"
     short = f"CAST(try_add(try_multiply({high}, 4294967296L), {low}) AS DECIMAL(20, 0))"
@@ -186,7 +209,7 @@ def _wide_sum(value: str, result: DecimalType, call: Calls) -> str:
         return f"aggregate({values}, CAST(NULL AS {target}), {step})"
     reach = call("sum", f"abs(CAST({value} AS DOUBLE))")
     fits = f"coalesce({reach} < {0.999 * 10.0 ** (result.precision - result.scale)!r}D, TRUE)"
-    overflowed = f"CAST(raise_error({string(RUN_AGAIN)}) AS {target})"
+    overflowed = f"CAST(raise_error({string(SUM_OVERFLOWED)}) AS {target})"
     return f"if({fits}, {cast(call('sum', value), result)}, {overflowed})"
 
 

@@ -17,10 +17,10 @@ from penstock.common.datatypes import RowType
 from penstock.common.ids import MAX_WATERMARK, MIN_WATERMARK, EpochId
 from penstock.common.pickling import unship
 from penstock.delta.base import Batch, DeltaContext, DeltaOperator
-from penstock.delta.columns import names, numbered
+from penstock.delta.columns import in_type, names, numbered
 from penstock.delta.local.base import LocalStage
 from penstock.sql.connectors.spark_types import RowsToArrow
-from penstock.sql.streaming.exchange_task import Marks, cast
+from penstock.sql.streaming.exchange_task import Marks
 from penstock.sql.streaming.kept_states import KEPT, StateKey
 from penstock.sql.streaming.physical import SUBTASK_BITS
 from penstock.sql.streaming.row_reader import RowReader
@@ -97,8 +97,9 @@ class DeltaTask:
                 )
             ]
         )
-        yield from self._batches(operator.output, subtask)
-        yield from self._numbered(operator, subtask)
+        to_arrow = RowsToArrow(self.output_type)
+        yield from self._batches(operator.output, subtask, to_arrow)
+        yield from self._numbered(operator, subtask, to_arrow.schema)
 
     def _tables(self, batches: Batches) -> tuple[int, list[pa.Table | None]]:
         """The subtask, and all rows of the epoch by input; None for an input without rows."""
@@ -136,14 +137,13 @@ class DeltaTask:
             found.sort(key=itemgetter(0))
         return Batch([r[3] for r in found], [r[1] for r in found], [r[2] for r in found])
 
-    def _numbered(self, operator: DeltaOperator, subtask: int) -> Batches:
+    def _numbered(self, operator: DeltaOperator, subtask: int, schema: pa.Schema) -> Batches:
         """Output tables with their order of arrival, which is behind that of the output rows."""
         position = (subtask << SUBTASK_BITS) + len(operator.output)
-        schema = RowsToArrow(self.output_type).schema
         for table in operator.output_tables:
             for batch in table.to_batches(_BATCH_ROWS):
                 columns = [*batch.columns[:-1], numbered(position, batch.num_rows)]
-                yield pa.RecordBatch.from_arrays(list(map(cast, columns, schema.types)), schema=schema)
+                yield pa.RecordBatch.from_arrays(list(map(in_type, columns, schema.types)), schema=schema)
                 position += batch.num_rows
 
     def _open(self, key: StateKey) -> StoredKeyedBackend:
@@ -192,8 +192,7 @@ class DeltaTask:
         operator.close()
         return context
 
-    def _batches(self, output: Batch, subtask: int) -> Batches:
-        to_arrow = RowsToArrow(self.output_type)
+    def _batches(self, output: Batch, subtask: int, to_arrow: RowsToArrow) -> Batches:
         base = subtask << SUBTASK_BITS
         watermarks = output.watermarks or [MIN_WATERMARK] * len(output)
         hidden = zip(output.rows, output.kinds, watermarks, range(base, base + len(output)), strict=True)

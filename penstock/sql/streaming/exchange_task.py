@@ -19,7 +19,7 @@ from penstock.common.codecs import compile_codec
 from penstock.common.datatypes import RowType
 from penstock.common.ids import MIN_WATERMARK
 from penstock.common.key_groups import subtask_for_key
-from penstock.delta.columns import HIDDEN, filled, names
+from penstock.delta.columns import HIDDEN, filled, in_type, names
 from penstock.delta.local.base import LocalStage
 from penstock.sql.connectors.spark_types import arrow_type
 from penstock.sql.streaming.row_reader import RowReader
@@ -91,7 +91,9 @@ class ShapeTask:
             columns += [batch.column(width + i) for i in range(len(HIDDEN))]
             for at, fields in enumerate(types):
                 for i, data_type in enumerate(fields):
-                    mine = cast(batch.column(i), data_type) if at == self.index else pa.nulls(rows, data_type)
+                    mine = (
+                        in_type(batch.column(i), data_type) if at == self.index else pa.nulls(rows, data_type)
+                    )
                     columns.append(mine)
             yield pa.RecordBatch.from_arrays(columns, names=shape_names(self.input_types))
 
@@ -164,11 +166,6 @@ class Marks:
 def shape_names(input_types: tuple[RowType, ...]) -> list[str]:
     columns = [f"i{at}_{i}" for at, t in enumerate(input_types) for i in range(len(t.fields))]
     return ["__subtask", "__input", *HIDDEN, *columns]
-
-
-def cast(column: pa.Array, data_type: pa.DataType) -> pa.Array:
-    """The column in that type, the same one if it has it."""
-    return column if column.type == data_type else column.cast(data_type)
 
 
 class _Owner:

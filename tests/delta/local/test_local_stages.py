@@ -88,13 +88,10 @@ def test_pre_aggregated_slices_give_the_windows_of_the_rows(window, data, found,
     assert counted_rows(output) == counted_rows(expected)
 
 
-@pytest.mark.parametrize("window", [tumble(10), tumble(7, 3)])
-@given(st.data(), rows, st.integers(0, 12))
-def test_whole_windows_in_columns_are_those_of_the_rows(window, data, found, delay):
+def whole_and_plain(window, inputs, plan):
+    """What the operator gives with whole windows in columns, and what it gives over the rows themselves."""
     local = PreAggregate((0,), COLUMNAR_SPECS, TYPES, SliceTime(4, window))
     properties = (WINDOW_START, WINDOW_END, WINDOW_TIME)
-    inputs = [stream(found, 4, delay)]
-    plan = data.draw(cuts(*inputs))
     whole = whole_windows(local, window, properties)
     assert whole is not None
 
@@ -113,11 +110,45 @@ def test_whole_windows_in_columns_are_those_of_the_rows(window, data, found, del
     def plain():
         return WindowAggregate((0,), 4, window, COLUMNAR_SPECS, properties=properties)
 
-    harness, output = replay(sliced, inputs, plan)
-    expected_harness, expected = replay(plain, inputs, plan)
+    return replay(sliced, inputs, plan, within=True), replay(plain, inputs, plan, within=True)
+
+
+@pytest.mark.parametrize("window", [tumble(10), tumble(7, 3), tumble(7, -3)])
+@given(st.data(), rows, st.integers(0, 30))
+def test_whole_windows_in_columns_are_those_of_the_rows(window, data, found, delay):
+    inputs = [stream(found, 4, delay)]
+    (harness, output), (plain, expected) = whole_and_plain(window, inputs, data.draw(cuts(*inputs)))
     assert sorted(map(repr, output)) == sorted(map(repr, expected))
-    assert harness.metrics == expected_harness.metrics
+    assert harness.metrics == plain.metrics
     assert not harness.has_state()
+    ends = [row[-2] for row, _, _ in output]
+    assert ends == sorted(ends)
+
+
+def test_whole_windows_do_not_overtake_stored_ones():
+    found = [("a", 1, None, None, at(ms)) for ms in (5, 25, 30, 15, 45, 70)]
+    (_, output), (_, expected) = whole_and_plain(tumble(10), [stream(found, 4, 25)], ([(3,), (3,)], set()))
+    assert output == expected
+    assert [row[-2] for row, _, _ in output] == [at(ms) for ms in (10, 20, 30, 40, 50, 80)]
+
+
+def test_whole_windows_do_come_as_columns():
+    found = [("a", 1, None, None, at(ms)) for ms in (5, 15, 95)]
+    local = PreAggregate((0,), SPECS[:1], TYPES, SliceTime(4, tumble(10)))
+    operator = WindowAggregate(
+        (0,),
+        local.time_column,
+        tumble(10),
+        local.partial_specs(),
+        row_count_column=local.row_count_column,
+        whole=whole_windows(local, tumble(10), (WINDOW_START, WINDOW_END)),
+    )
+    harness = Harness(lambda: operator)
+    harness.epoch([], watermark=0)
+    table = local(table_of(Batch(found, [INSERT] * 3, [0, 0, 0]), ARROW))
+    rest = operator.take_columns(0, table, 50)
+    assert [row[-1] for row in batch_of(rest).rows] == [1]
+    assert [row[-1] for row in batch_of(operator.output_tables[0]).rows] == [at(10), at(20)]
 
 
 def test_results_that_arrow_would_round_otherwise_stay_with_the_operator():

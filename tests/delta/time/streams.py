@@ -125,8 +125,12 @@ class TimeHarness(Harness):
         return KeyedStateRestore(self._epoch, 0, 15, self._committed, False)
 
 
-def replay(make, inputs, plan=None, *, event_time=True):
-    """Runs events through an operator; returns (harness, list of (row, kind, watermark)) in order of output."""
+def replay(make, inputs, plan=None, *, event_time=True, within=False):
+    """Runs events through an operator; returns (harness, list of (row, kind, watermark)) in order of output.
+
+    With `within` an epoch is advanced to the watermark of its own last rows, as operators are that scans tell how far
+    they have come, and the last one to the end of time.
+    """
     shares, restarts = plan if plan is not None else ([tuple(len(events) for events in inputs)], ())
     harness = TimeHarness(make)
     known = [MIN_WATERMARK] * len(inputs)
@@ -143,6 +147,8 @@ def replay(make, inputs, plan=None, *, event_time=True):
                 known[index] = part[-1].after
             watermarks = [event.before for event in part] if event_time else None
             batches.append(Batch([e.row for e in part], [e.kind for e in part], watermarks))
+        if within:
+            planned = MAX_WATERMARK if number == len(shares) - 1 else min(known)
         out.append(harness.step(batches, planned if event_time else None, now=number))
     if len(shares) in restarts:
         harness.restart()

@@ -79,12 +79,15 @@ def model(spec, events):
     return tokens((key, len(vs), sum(vs), at(s), at(e)) for (key, (s, e)), vs in groups.items())
 
 
+@pytest.mark.parametrize("within", [False, True])
 @pytest.mark.parametrize("name", WINDOWS)
-@given(st.data(), rows, st.integers(0, 15))
-def test_windows_hold_the_rows_that_were_not_late_wherever_epochs_are_cut(name, data, arrivals, delay):
+@given(st.data(), rows, st.integers(0, 25))
+def test_windows_hold_the_rows_that_were_not_late_wherever_epochs_are_cut(
+    name, within, data, arrivals, delay
+):
     spec, events = WINDOWS[name], stream(arrivals, 2, delay)
     harness, output = replay(
-        lambda: WindowAggregate((0,), 2, spec, (COUNT, SUM)), [events], data.draw(cuts(events))
+        lambda: WindowAggregate((0,), 2, spec, (COUNT, SUM)), [events], data.draw(cuts(events)), within=within
     )
     assert counted_rows(output) == model(spec, events)
     ends = [row[4] for row, _, _ in output]

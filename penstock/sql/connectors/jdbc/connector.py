@@ -41,6 +41,7 @@ class JdbcConnector(SqlConnector):
     name = "jdbc"
     options = OPTIONS
     upserts = True
+    all_or_nothing = False  # every task has a transaction of its own
     uses_filters = True
     update_advice = "declare a PRIMARY KEY for the sink: rows can only be replaced by key"
 
