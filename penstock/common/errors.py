@@ -94,6 +94,26 @@ class NotSupportedError(PenstockError):
         super().__init__(f"not supported: {feature}, because {because}", where=where, do=do)
 
 
+_SHOWN = 120
+"""How much of a line is shown; programs write whole tables into one."""
+
+
+def underlined(line: str, column: int, length: int) -> tuple[str, str]:
+    """A line of text, cut to what surrounds the piece, and the marks that go below it. `column` counts from 1.
+
+    >>> print(*underlined("SELECT a FORM t", 10, 4), sep="\\n")
+    SELECT a FORM t
+             ^^^^
+    """
+    first = column - 1
+    length = max(1, min(length, len(line) - first))
+    start = 0 if len(line) <= _SHOWN else max(0, min(first - _SHOWN // 3, len(line) - _SHOWN))
+    shown = line[start : start + _SHOWN]
+    before, after = "…" if start else "", "…" if start + _SHOWN < len(line) else ""
+    lead = "".join("\t" if c == "\t" else " " for c in before + shown[: first - start])
+    return f"{before}{shown}{after}", lead + "^" * min(length, start + _SHOWN - first)
+
+
 class SqlError(ValidationError):
     """A SQL text was refused. `line` and `column` count from 1; `str()` underlines the piece."""
 
@@ -113,8 +133,8 @@ class SqlError(ValidationError):
         if line is not None and column is not None:
             where = f"line {line}, column {column}"
             if sql is not None and 0 < line <= len(sql.splitlines()):
-                source = sql.splitlines()[line - 1]
-                where += f"\n    {source}\n    {' ' * (column - 1)}{'^' * max(1, length)}"
+                source, marks = underlined(sql.splitlines()[line - 1], column, length)
+                where += f"\n    {source}\n    {marks}"
         super().__init__(what, where=where, do=do)
         self.sql = sql
         self.line = line

@@ -13,7 +13,7 @@ import traceback
 from rich.text import Text
 
 from penstock.cli.sql.script import Piece
-from penstock.common.errors import PenstockError, SqlError, UserFunctionError
+from penstock.common.errors import PenstockError, SqlError, UserFunctionError, underlined
 
 __all__ = ["describe_failure", "unclosed_quote"]
 
@@ -95,12 +95,11 @@ def _append_underlined(text: Text, error: SqlError, piece: Piece) -> None:
         source, column = " " * (piece.column - 1) + source, column + piece.column - 1
     number = str(piece.line + line - 1)
     margin = " " * len(number)
-    lead = "".join("\t" if c == "\t" else " " for c in source[: column - 1])
-    length = max(1, min(error.length, len(source) - column + 1))
+    shown, marks = underlined(source, column, error.length)
     text.append(f"\n  {number} | ", style=_DIM)
-    text.append(source)
+    text.append(shown)
     text.append(f"\n  {margin} | ", style=_DIM)
-    text.append(lead + "^" * length, style=_MARK)
+    text.append(marks, style=_MARK)
 
 
 def _indented(text: str) -> str:
