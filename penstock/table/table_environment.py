@@ -219,6 +219,22 @@ class StreamTableEnvironment(TableEnvironment):
             )
         return table_from_stream(self._session, data_stream, schema)
 
+    def from_changelog_stream(self, data_stream: Any, *schema_and_mode: Any) -> Any:
+        """Refused: a stream of changes as a table."""
+        raise NotSupportedError(
+            "from_changelog_stream",
+            "a query and a DataStream program are separate jobs yet, rows do not go from one into the other",
+            do="write the changes with a changelog format such as debezium-json, and read them as a table",
+        )
+
+    def to_changelog_stream(self, table: Any, *schema_and_mode: Any) -> Any:
+        """Refused: a changing table as a stream."""
+        raise NotSupportedError(
+            "to_changelog_stream",
+            "a query and a DataStream program are separate jobs yet, rows do not go from one into the other",
+            do="INSERT INTO a table with a changelog format such as debezium-json, or collect() the rows",
+        )
+
     def to_data_stream(self, table: Any) -> Any:
         """The table's rows as a stream; its row time becomes the record timestamp."""
         from penstock.table.stream_bridge import StreamTable, stream_from_table
