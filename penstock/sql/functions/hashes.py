@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from penstock.common.datatypes import DataType, DataTypes
 from penstock.common.errors import ValidationError
 from penstock.sql.functions.registry import Arg, ArgType
-from penstock.sql.functions.rules import INTEGER, OCTETS, nullable, of, scalar
+from penstock.sql.functions.rules import ANY, INTEGER, OCTETS, never, nullable, of, scalar
 from penstock.sql.functions.text import fail_text, let
 
 _LENGTHS = (224, 256, 384, 512)
@@ -36,5 +36,8 @@ def _sha2(args: Sequence[Arg], result: DataType) -> str:
         args[1].sql,
     )
 
+
+# Not SQL's: which of so many buckets a value belongs to, for groups that are split.
+scalar("$BUCKET", (ANY, INTEGER), never(DataTypes.INT), "pmod(hash({0}), {1})")
 
 scalar("SHA2", (OCTETS, INTEGER), _sha2_type, render=_sha2)

@@ -15,6 +15,7 @@ from penstock.delta.local.aggregate import PreAggregate, SliceTime, can_be_parti
 from penstock.sql.algebra import Aggregate, Field, Plan, Unnest, WindowTvf
 from penstock.sql.rex import AggCall, Call, Const, InputRef, Rex
 from penstock.sql.streaming.physical import Stream
+from penstock.sql.streaming.split_distinct import split_distinct
 
 if TYPE_CHECKING:
     from penstock.sql.streaming.planner import Planner
@@ -51,6 +52,15 @@ def plan_aggregate(planner: Planner, plan: Aggregate) -> Stream:
 
     if is_windowed(stream, plan.keys):
         return plan_window_aggregate(planner, plan, stream)
+    halves = split_distinct(plan, planner.distinct_buckets) if planner.distinct_buckets else None
+    if halves is None:
+        return _groups(planner, plan, stream)
+    parts, whole = halves
+    return _groups(planner, whole, _groups(planner, parts, stream))
+
+
+def _groups(planner: Planner, plan: Aggregate, stream: Stream) -> Stream:
+    """One operator that keeps the groups of a stream."""
     columns = InputColumns(plan.keys)
     specs = [agg_spec(c, columns) for c in plan.calls]
     keys = range(len(plan.keys))

@@ -126,6 +126,13 @@ class Planner:
         return self.config.get(AGG_PHASE_STRATEGY, "AUTO").upper()
 
     @property
+    def distinct_buckets(self) -> int:
+        """Into how many parts groups with DISTINCT are split; 0 if they are not."""
+        if self.config.get("table.optimizer.distinct-agg.split.enabled", "false").lower() != "true":
+            return 0
+        return int(self.config.get("table.optimizer.distinct-agg.split.bucket-num", "1024"))
+
+    @property
     def zone(self) -> str:
         zone = self.config.get("table.local-time-zone", "default")
         return "UTC" if zone == "default" else zone

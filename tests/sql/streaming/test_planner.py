@@ -109,3 +109,24 @@ def test_what_is_missing_is_said(env: TableEnvironment) -> None:
         env.execute_sql(
             "SELECT * FROM bids b, LATERAL (SELECT price FROM asks a WHERE a.item = b.item ORDER BY price LIMIT 1)"
         )
+
+
+@pytest.mark.parametrize(
+    ("calls", "is_split"),
+    [
+        ("COUNT(DISTINCT price)", True),
+        ("COUNT(DISTINCT price), SUM(DISTINCT price), COUNT(*), MAX(ts)", True),
+        ("COUNT(price)", False),
+        ("MAX(DISTINCT price)", False),
+        ("COUNT(DISTINCT price), AVG(price)", False),
+        ("COUNT(DISTINCT price), COUNT(DISTINCT ts)", False),
+        ("COUNT(DISTINCT CAST(price AS DOUBLE))", False),
+    ],
+)
+def test_groups_are_split_where_their_parts_can_be_put_together(
+    env: TableEnvironment, calls: str, is_split: bool
+) -> None:
+    query = f"SELECT item, {calls} FROM bids GROUP BY item"
+    assert "groupBy=[item, $bucket]" not in env.explain_sql(query)
+    env.get_config().set("table.optimizer.distinct-agg.split.enabled", "true")
+    assert ("groupBy=[item, $bucket]" in env.explain_sql(query)) == is_split

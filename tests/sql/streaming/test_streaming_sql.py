@@ -79,6 +79,38 @@ def test_groups_are_the_same_however_the_input_is_cut(
     assert table_after(changes(env, GROUPS, settings)) == Counter([("a", 11), ("b", 16)])
 
 
+SPLIT = {
+    "table.optimizer.distinct-agg.split.enabled": "true",
+    "table.optimizer.distinct-agg.split.bucket-num": "3",
+}
+
+
+@pytest.mark.parametrize("settings", CUTS, ids=["one epoch", "epochs of two", "two subtasks"])
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        (
+            "SELECT item, COUNT(DISTINCT price / 2), SUM(DISTINCT price / 2) FILTER (WHERE price > 1), COUNT(*), "
+            "SUM(price), MIN(price), MAX(ts) FROM bids GROUP BY item",
+            {"a": (3, 4, 3, 11, 1), "b": (3, 7, 3, 16, 2)},
+        ),
+        (  # totals come and go: 1 and 4 of a, 5 and 7 of b
+            "SELECT 'all', COUNT(DISTINCT total), COUNT(DISTINCT total) FILTER (WHERE total > 11), COUNT(total) "
+            f"FROM ({GROUPS})",
+            {"all": (2, 1, 2)},
+        ),
+    ],
+)
+def test_groups_that_are_split_by_their_distinct_values_are_those_that_are_not(
+    env: TableEnvironment, query: str, expected: dict[str, Any], settings: dict[str, str]
+) -> None:
+    found = table_after(changes(env, query, {**settings, **SPLIT}))
+    assert {row[0]: row[1 : 1 + len(expected[row[0]])] for row in found} == expected
+    assert set(found.values()) == {1}
+    whole = {key: "false" if value == "true" else value for key, value in SPLIT.items()}
+    assert table_after(changes(env, query, whole)) == found
+
+
 @pytest.mark.parametrize("settings", CUTS, ids=["one epoch", "epochs of two", "two subtasks"])
 def test_late_rows_are_decided_row_by_row(env: TableEnvironment, settings: dict[str, str]) -> None:
     """At 0:31 the watermark passes 0:10: the bid of 0:04 is late, the one of 0:03 was not."""
