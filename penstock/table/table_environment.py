@@ -192,6 +192,11 @@ class TableEnvironment:
         return existed
 
 
+_SEPARATE_JOBS = (
+    "a query and a DataStream program are separate jobs yet, rows do not go from one into the other"
+)
+
+
 class StreamTableEnvironment(TableEnvironment):
     """A TableEnvironment that shares its streams with a StreamExecutionEnvironment."""
 
@@ -223,7 +228,7 @@ class StreamTableEnvironment(TableEnvironment):
         """Refused: a stream of changes as a table."""
         raise NotSupportedError(
             "from_changelog_stream",
-            "a query and a DataStream program are separate jobs yet, rows do not go from one into the other",
+            _SEPARATE_JOBS,
             do="write the changes with a changelog format such as debezium-json, and read them as a table",
         )
 
@@ -231,7 +236,7 @@ class StreamTableEnvironment(TableEnvironment):
         """Refused: a changing table as a stream."""
         raise NotSupportedError(
             "to_changelog_stream",
-            "a query and a DataStream program are separate jobs yet, rows do not go from one into the other",
+            _SEPARATE_JOBS,
             do="INSERT INTO a table with a changelog format such as debezium-json, or collect() the rows",
         )
 

@@ -185,9 +185,8 @@ def _total(arg: Arg, call: Calls) -> str:
         return call("sum", arg.sql)
     assert isinstance(arg.type, DecimalType)
     whole = arg.unscaled
-    if (
-        call.condition
-    ):  # inside, because Spark may compute a value that it then leaves out, and one too long fails
+    if call.condition:
+        # Inside, because Spark may compute a value that it then leaves out, and one too long fails.
         call, whole = Calls(), f"CASE WHEN {call.condition} THEN {whole} END"
     high, low = call("sum", f"shiftright({whole}, 32)"), call("sum", f"({whole}) & 4294967295L")
     point = f"{Decimal(1).scaleb(-arg.type.scale):f}BD"

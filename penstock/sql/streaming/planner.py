@@ -60,6 +60,7 @@ from penstock.sql.streaming.physical import (
 from penstock.sql.streaming.sharing import shared
 
 AGG_PHASE_STRATEGY = "table.optimizer.agg-phase-strategy"
+DISTINCT_BUCKETS = "table.optimizer.distinct-agg.split.bucket-num"
 AUTO_WATERMARK_INTERVAL = "pipeline.auto-watermark-interval"
 
 
@@ -130,7 +131,12 @@ class Planner:
         """Into how many parts groups with DISTINCT are split; 0 if they are not."""
         if self.config.get("table.optimizer.distinct-agg.split.enabled", "false").lower() != "true":
             return 0
-        return int(self.config.get("table.optimizer.distinct-agg.split.bucket-num", "1024"))
+        number = self.config.get(DISTINCT_BUCKETS, "1024")
+        if not number.isdecimal() or int(number) == 0:
+            raise ValidationError(
+                f"invalid value '{number}' for option '{DISTINCT_BUCKETS}': expected at least 1"
+            )
+        return int(number)
 
     @property
     def zone(self) -> str:

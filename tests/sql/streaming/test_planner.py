@@ -130,3 +130,11 @@ def test_groups_are_split_where_their_parts_can_be_put_together(
     assert "groupBy=[item, $bucket]" not in env.explain_sql(query)
     env.get_config().set("table.optimizer.distinct-agg.split.enabled", "true")
     assert ("groupBy=[item, $bucket]" in env.explain_sql(query)) == is_split
+
+
+@pytest.mark.parametrize("number", ["0", "-3", "many"])
+def test_a_number_of_buckets_that_makes_none_is_refused(env: TableEnvironment, number: str) -> None:
+    env.get_config().set("table.optimizer.distinct-agg.split.enabled", "true")
+    env.get_config().set("table.optimizer.distinct-agg.split.bucket-num", number)
+    with pytest.raises(ValidationError, match=f"'{number}' for option .*bucket-num.*at least 1"):
+        env.explain_sql("SELECT item, COUNT(DISTINCT price) FROM bids GROUP BY item")
