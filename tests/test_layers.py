@@ -10,7 +10,8 @@ PACKAGE = pathlib.Path(__file__).parent.parent / "penstock"
 # Top to bottom; packages of one row may use each other.
 LAYERS = [
     {"cli"},
-    {"table", "sql"},
+    {"table"},
+    {"sql"},
     {"datastream"},
     {"testing"},
     {"runtime"},
@@ -19,13 +20,14 @@ LAYERS = [
     {"functions", "windowing"},
     {"state", "checkpoint"},
     {"connectors", "formats"},
+    {"catalog"},
     {"common", "metrics", "util", "version"},
 ]
 RANK = {name: i for i, names in enumerate(LAYERS) for name in names}
 
 WITHOUT_SPARK = (
-    "common", "metrics", "connectors", "formats", "state", "checkpoint", "functions", "windowing", "operators",
-    "delta", "graph",
+    "common", "metrics", "catalog", "connectors", "formats", "state", "checkpoint", "functions", "windowing",
+    "operators", "delta", "graph",
 )  # fmt: skip
 
 

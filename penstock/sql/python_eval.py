@@ -31,8 +31,8 @@ from penstock.common.datatypes import (
     VarCharType,
 )
 from penstock.common.errors import NotSupportedError
+from penstock.sql.plan.rex import Call, Const, InputRef, Rex, TypeRef
 from penstock.sql.python_logic import Evaluator, logical_form
-from penstock.sql.rex import Call, Const, InputRef, Rex, TypeRef
 
 EPOCH = dt.datetime(1970, 1, 1)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from penstock.catalog.resolved_schema import Column, PhysicalColumn, ResolvedSchema
 from penstock.common.datatypes import DataType, DataTypes
 from penstock.common.types import Row
-from penstock.table.resolved_schema import Column, PhysicalColumn, ResolvedSchema
 
 
 @dataclass

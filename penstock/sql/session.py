@@ -12,15 +12,15 @@ from typing import Any
 
 from sqlglot import exp
 
-from penstock.sql.algebra import Plan
-from penstock.sql.batch import BatchExecutor
+from penstock.catalog.catalog_manager import CatalogManager
+from penstock.catalog.resolved_schema import Column, PhysicalColumn, ResolvedSchema
 from penstock.sql.binder.context import BindContext
 from penstock.sql.binder.query import QueryBinder
-from penstock.sql.catalog_manager import CatalogManager
 from penstock.sql.dialect.statement_parser import parse_statement
 from penstock.sql.dialect.statements import Statement
+from penstock.sql.plan.algebra import Plan
 from penstock.sql.result import StatementResult
-from penstock.table.resolved_schema import Column, PhysicalColumn, ResolvedSchema
+from penstock.sql.spark.batch import BatchExecutor
 
 
 class SqlSession:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from penstock.sql.algebra import Plan
-from penstock.sql.unparse import canonical
-from penstock.table.catalog import (
-    CatalogTable,
-    CatalogView,
+from penstock.catalog.identifiers import ObjectIdentifier
+from penstock.catalog.objects import CatalogTable, CatalogView
+from penstock.catalog.resolved_schema import (
     Column,
     ComputedColumn,
     MetadataColumn,
-    ObjectIdentifier,
     PhysicalColumn,
     ResolvedSchema,
     UniqueConstraint,
     WatermarkSpec,
 )
+from penstock.sql.plan.algebra import Plan
+from penstock.sql.unparse import canonical
 
 if TYPE_CHECKING:
     from penstock.sql.session import SqlSession

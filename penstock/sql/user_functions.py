@@ -1,7 +1,7 @@
 """Users' functions in SQL: how one is described to the binder.
 
 `UserFunction` is what the catalog manager keeps. Its result type is known when it is registered. How Spark calls it
-is in `user_function_calls.py`.
+is in `spark/user_function_calls.py`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from penstock.catalog.catalog_manager import CatalogManager
+from penstock.catalog.objects import CatalogFunction
 from penstock.common.datatypes import DataType, NullType, RowType
 from penstock.common.errors import NotSupportedError, ValidationError
 from penstock.sql.functions.common_types import common_type
-from penstock.table.catalog import CatalogFunction
 
 if TYPE_CHECKING:
-    from penstock.sql.rex import Rex
+    from penstock.sql.plan.rex import Rex
 
 
 class FunctionContext:
@@ -78,6 +79,12 @@ class UserFunction:
                 f"no match for function {self.name}({given})", do=f"call {self.name}({wanted})"
             )
         return tuple(cast_rex(a, t.nullable()) for a, t in zip(args, self.inputs, strict=True))
+
+
+def find_user_function(catalogs: CatalogManager, name: str) -> Any | None:
+    """A user's function by name or path, ready to be called; None if there is none."""
+    found = catalogs.find_function(name)
+    return load_function(found) if isinstance(found, CatalogFunction) else found
 
 
 def load_function(function: CatalogFunction) -> Any:

@@ -1,7 +1,7 @@
 """Tables and SQL: what `pyflink.table` offers.
 
-Names are imported when first asked for: `penstock.sql` uses the plain data classes of this package (schemas,
-catalog objects), so importing those must not pull in the environment that is built on `penstock.sql`.
+Names are imported when first asked for: a Python worker that unpickles a user's function imports
+`penstock.table.udf`, and should not have to wait for the environment and the planner behind it.
 """
 
 from __future__ import annotations

@@ -14,6 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from penstock.catalog.identifiers import ObjectIdentifier
+from penstock.catalog.objects import CatalogTable
+from penstock.catalog.schema import Schema
 from penstock.common.datatypes import LocalZonedTimestampType, RowField, RowType
 from penstock.common.errors import NotSupportedError, PenstockError, ValidationError
 from penstock.common.ids import MIN_WATERMARK
@@ -29,12 +32,10 @@ from penstock.common.watermark_strategy import (
     WatermarkStrategy,
 )
 from penstock.connectors.row_types import row_type_of, type_info_of
-from penstock.sql.algebra import Filter, Plan, Project, Scan, Watermark
 from penstock.sql.binder.query import QueryBinder
 from penstock.sql.binder.tables import bind_table
+from penstock.sql.plan.algebra import Filter, Plan, Project, Scan, Watermark
 from penstock.sql.python_eval import EPOCH, CompiledRex, Evaluator, compile_rex, epoch_millis
-from penstock.table.catalog import CatalogTable, ObjectIdentifier
-from penstock.table.schema import Schema
 
 if TYPE_CHECKING:
     from penstock.datastream import DataStream

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.catalog.catalog import Catalog, CatalogDescriptor
+from penstock.catalog.catalog_manager import CatalogManager
+from penstock.catalog.objects import CatalogView
+from penstock.catalog.schema import Schema
+from penstock.catalog.table_descriptor import TableDescriptor
 from penstock.common.errors import NotSupportedError
-from penstock.sql.catalog_manager import CatalogManager
 from penstock.sql.dialect.statement_parser import parse_statement
 from penstock.sql.operations.explain import explain_text
 from penstock.sql.session import SqlSession
 from penstock.sql.user_functions import as_user_function
-from penstock.table.catalog import Catalog, CatalogDescriptor, CatalogView
 from penstock.table.environment_settings import EnvironmentSettings
 from penstock.table.explain_detail import ExplainDetail
-from penstock.table.schema import Schema
 from penstock.table.statement_set import StatementSet
 from penstock.table.table_config import ConfigMapping, TableConfig
-from penstock.table.table_descriptor import TableDescriptor
 from penstock.table.table_result import TableResult
 
 __all__ = ["StreamTableEnvironment", "TableEnvironment"]
@@ -61,7 +62,7 @@ class TableEnvironment:
         self._session.catalogs.register_catalog(catalog_name, catalog)
 
     def create_catalog(self, catalog_name: str, catalog_descriptor: CatalogDescriptor) -> None:
-        from penstock.sql.catalogs import create_catalog_from_options
+        from penstock.sql.catalog_types import create_catalog_from_options
 
         options = dict(catalog_descriptor.configuration)
         catalog = create_catalog_from_options(catalog_name, options)

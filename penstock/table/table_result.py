@@ -11,8 +11,8 @@ from penstock.table.result_kind import ResultKind
 from penstock.table.tableau import tableau
 
 if TYPE_CHECKING:
+    from penstock.catalog.resolved_schema import ResolvedSchema
     from penstock.sql.result import StatementResult
-    from penstock.table.resolved_schema import ResolvedSchema
 
 __all__ = ["CloseableIterator", "TableResult"]
 

@@ -18,6 +18,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from penstock.catalog.resolved_schema import ResolvedSchema
 from penstock.common.datatypes import (
     BigIntType,
     BooleanType,
@@ -34,7 +35,6 @@ from penstock.common.datatypes import (
     VarCharType,
 )
 from penstock.common.types import Row
-from penstock.table.resolved_schema import ResolvedSchema
 
 MAX_WIDTH = 30
 _WIDTHS: dict[type, int] = {

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
+from penstock.catalog.resolved_schema import ResolvedSchema
 from penstock.cli.sql.options import ClientOptions
 from penstock.common.types import Row, RowKind
-from penstock.table.resolved_schema import ResolvedSchema
 from penstock.table.tableau import MAX_WIDTH, tableau, value_text
 
 __all__ = ["ChangelogTable", "Count", "changelog_lines", "row_count", "table_lines"]

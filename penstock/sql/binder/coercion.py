@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from penstock.common.datatypes import CharType, DataType, NullType, VarCharType
-from penstock.sql.algebra import Field, Plan, Project, Values
-from penstock.sql.rex import Call, Const, InputRef, Rex, TypeRef
+from penstock.sql.plan.algebra import Field, Plan, Project, Values
+from penstock.sql.plan.rex import Call, Const, InputRef, Rex, TypeRef
 
 
 def same_shape(left: DataType, right: DataType) -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from penstock.common.errors import PenstockError, SqlError, ValidationError
 from penstock.sql.dialect.flink import error_at
 
 if TYPE_CHECKING:
-    from penstock.sql.catalog_manager import CatalogManager
+    from penstock.catalog.catalog_manager import CatalogManager
 
 
 @dataclass(frozen=True)
@@ -55,11 +54,3 @@ def position(node: Any) -> tuple[int | None, int]:
         if "start" in meta:
             return meta["start"], max(1, meta.get("end", meta["start"]) - meta["start"] + 1)
     return None, 1
-
-
-def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
-    """A hint with the nearest names, None if nothing is near."""
-    names = list(dict.fromkeys(candidates))
-    lower = {n.lower(): n for n in names}
-    near = [lower[n] for n in difflib.get_close_matches(name.lower(), lower, n=3, cutoff=0.5)]
-    return "did you mean " + " or ".join(f"`{n}`" for n in near) + "?" if near else None

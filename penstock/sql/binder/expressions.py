@@ -17,16 +17,17 @@ from sqlglot import exp
 from penstock.common.datatype_parser import parse_type
 from penstock.common.datatypes import BooleanType, DataType, DataTypes, RowType
 from penstock.common.errors import NotSupportedError, PenstockError, ValidationError
-from penstock.sql.algebra import Filter
+from penstock.common.near_names import did_you_mean
 from penstock.sql.binder import literals
-from penstock.sql.binder.context import BindContext, did_you_mean
+from penstock.sql.binder.context import BindContext
 from penstock.sql.binder.scope import Scope
 from penstock.sql.binder.untyped_nulls import refuses_null
 from penstock.sql.dialect import nodes
 from penstock.sql.functions import FUNCTIONS, NO_LITERAL, ArgType, FunctionDef
 from penstock.sql.no_paren_calls import NO_PAREN_CALLS
-from penstock.sql.plan_rexes import as_outer
-from penstock.sql.rex import (
+from penstock.sql.plan.algebra import Filter
+from penstock.sql.plan.plan_rexes import as_outer
+from penstock.sql.plan.rex import (
     AggCall,
     Call,
     Const,
@@ -41,10 +42,10 @@ from penstock.sql.rex import (
     UdfCall,
     walk,
 )
+from penstock.sql.user_functions import UserFunction, find_user_function
 
 if TYPE_CHECKING:
     from penstock.sql.binder.query import QueryBinder
-    from penstock.sql.user_functions import UserFunction
 
 _JSON_BUILDERS = frozenset({"JSON_OBJECT", "JSON_ARRAY", "JSON_OBJECTAGG", "JSON_ARRAYAGG"})
 RANKING = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE", "LAG", "LEAD"})
@@ -327,7 +328,7 @@ class ExpressionBinder:
         return self._named_call(name, node.expressions, node)
 
     def _named_call(self, name: str, arguments: list[Any], node: Any) -> Rex:
-        user = self._ctx.catalogs.find_function(name)
+        user = find_user_function(self._ctx.catalogs, name)
         if user is not None:
             return self._user_call(name, user, arguments, node)
         from penstock.sql.binder.group_windows import bind_group_window, is_auxiliary, is_group_window
@@ -460,7 +461,7 @@ class ExpressionBinder:
         if isinstance(node, (exp.IgnoreNulls, exp.RespectNulls)):
             node = node.this
         name = node.this.upper() if isinstance(node, exp.Anonymous) and isinstance(node.this, str) else ""
-        user = self._ctx.catalogs.find_function(name) if name else None
+        user = find_user_function(self._ctx.catalogs, name) if name else None
         definition = FUNCTIONS.get(name) if user is None else _user_aggregate(user)
         if definition is None or definition.kind not in ("aggregate", "window"):
             raise self._ctx.error(f"{name or 'this'} is not a function that takes OVER", node)

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.common.datatypes import DayTimeIntervalType, LocalZonedTimestampType, TimestampType
-from penstock.sql.algebra import Plan, WindowTvf
 from penstock.sql.binder.context import BindContext
 from penstock.sql.binder.expressions import ExpressionBinder
 from penstock.sql.binder.grouping import GroupElement, combine
 from penstock.sql.binder.window_functions import check_sizes, window_fields
-from penstock.sql.rex import Call, Const, InputRef, Rex
+from penstock.sql.plan.algebra import Plan, WindowTvf
+from penstock.sql.plan.rex import Call, Const, InputRef, Rex
 
 WINDOWS = ("TUMBLE", "HOP", "SESSION")
 SUFFIXES = ("START", "END", "ROWTIME", "PROCTIME")

@@ -9,11 +9,21 @@ from typing import Any
 from sqlglot import exp
 
 from penstock.common.datatypes import DataTypes
-from penstock.sql.algebra import Aggregate, Field, Plan
 from penstock.sql.binder.context import BindContext
 from penstock.sql.binder.tables import time_of
-from penstock.sql.plan_rexes import map_outer
-from penstock.sql.rex import AggCall, Call, Const, InputRef, OuterRef, Rex, SubqueryRex, TimeKind, transform
+from penstock.sql.plan.algebra import Aggregate, Field, Plan
+from penstock.sql.plan.plan_rexes import map_outer
+from penstock.sql.plan.rex import (
+    AggCall,
+    Call,
+    Const,
+    InputRef,
+    OuterRef,
+    Rex,
+    SubqueryRex,
+    TimeKind,
+    transform,
+)
 
 _GROUPING_CALLS = ("GROUPING", "GROUPING_ID", "GROUP_ID")
 

@@ -15,7 +15,8 @@ from typing import Any
 
 from penstock.common.config_values import parse_duration
 from penstock.common.errors import ValidationError
-from penstock.sql.binder.context import BindContext, did_you_mean
+from penstock.common.near_names import did_you_mean
+from penstock.sql.binder.context import BindContext
 from penstock.sql.dialect.flink import parse_hints
 
 LookupHint = tuple[tuple[str, str], ...]

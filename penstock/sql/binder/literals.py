@@ -20,7 +20,7 @@ from penstock.common.datatypes import (
 )
 from penstock.common.errors import ValidationError
 from penstock.sql.dialect.nodes import IntervalLiteral, TypedLiteral
-from penstock.sql.rex import Const
+from penstock.sql.plan.rex import Const
 
 _MILLIS = {"WEEK": 604_800_000, "DAY": 86_400_000, "HOUR": 3_600_000, "MINUTE": 60_000, "SECOND": 1_000}
 _MONTHS = {"YEAR": 12, "QUARTER": 3, "MONTH": 1}

@@ -7,13 +7,13 @@ from typing import Any
 
 from sqlglot import exp
 
-from penstock.sql.algebra import Field, Plan, Project, SetOp, Sort, Values
 from penstock.sql.binder.coercion import cast_columns, cast_rex
 from penstock.sql.binder.context import BindContext
 from penstock.sql.binder.expressions import ExpressionBinder
 from penstock.sql.binder.scope import Relation, Scope
 from penstock.sql.functions.common_types import common_type
-from penstock.sql.rex import InputRef, Rex, SortKey
+from penstock.sql.plan.algebra import Field, Plan, Project, SetOp, Sort, Values
+from penstock.sql.plan.rex import InputRef, Rex, SortKey
 
 _SET_KINDS = {exp.Union: "UNION", exp.Except: "EXCEPT", exp.Intersect: "INTERSECT"}
 

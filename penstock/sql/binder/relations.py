@@ -7,9 +7,20 @@ from typing import Any
 
 from sqlglot import exp
 
+from penstock.catalog.objects import CatalogTable, CatalogView
 from penstock.common.datatypes import ArrayType, DataTypes, MapType, MultisetType, RowType
 from penstock.common.errors import NotSupportedError
-from penstock.sql.algebra import (
+from penstock.sql.binder.context import BindContext
+from penstock.sql.binder.expressions import ExpressionBinder
+from penstock.sql.binder.hints import SelectHints, select_hints
+from penstock.sql.binder.query import QueryBinder, rename
+from penstock.sql.binder.scope import Merged, Relation, Scope
+from penstock.sql.binder.tables import bind_table
+from penstock.sql.binder.window_functions import PARAMETERS, WindowFunctionBinder
+from penstock.sql.dialect import nodes
+from penstock.sql.dialect.flink import parse_hints
+from penstock.sql.dialect.statement_parser import parse_query
+from penstock.sql.plan.algebra import (
     Correlate,
     Field,
     Fields,
@@ -21,19 +32,9 @@ from penstock.sql.algebra import (
     Unnest,
     Values,
 )
-from penstock.sql.binder.context import BindContext
-from penstock.sql.binder.expressions import ExpressionBinder
-from penstock.sql.binder.hints import SelectHints, select_hints
-from penstock.sql.binder.query import QueryBinder, rename
-from penstock.sql.binder.scope import Merged, Relation, Scope
-from penstock.sql.binder.tables import bind_table
-from penstock.sql.binder.window_functions import PARAMETERS, WindowFunctionBinder
-from penstock.sql.dialect import nodes
-from penstock.sql.dialect.flink import parse_hints
-from penstock.sql.dialect.statement_parser import parse_query
-from penstock.sql.plan_rexes import has_outer
-from penstock.sql.rex import InputRef, Rex
-from penstock.table.catalog import CatalogTable, CatalogView
+from penstock.sql.plan.plan_rexes import has_outer
+from penstock.sql.plan.rex import InputRef, Rex
+from penstock.sql.user_functions import find_user_function
 
 ONE_ROW = Values((), ((),))
 """What a SELECT without FROM reads."""
@@ -138,7 +139,10 @@ class RelationBinder:
         if common is not None:
             plan = QueryBinder(self._ctx, common.before).bind(common.ast)
             return (rename(plan, list(common.columns)) if common.columns else plan), parts
-        identifier, table = self._ctx.catalogs.resolve_table(parts, self._ctx, node)
+        found = self._ctx.catalogs.find_table(parts)
+        if found is None:
+            raise self._ctx.wrap(self._ctx.catalogs.table_not_found(parts), node)
+        identifier, table = found
         path = tuple(identifier.to_list())
         if isinstance(table, CatalogView):
             return self._view(table), path
@@ -308,7 +312,7 @@ class RelationBinder:
         if on is not None and not (isinstance(on, exp.Boolean) and on.this):
             if outer:
                 raise self._ctx.error("LEFT JOIN with UNNEST or a table function takes only ON TRUE", on)
-            from penstock.sql.algebra import Filter
+            from penstock.sql.plan.algebra import Filter
 
             condition = ExpressionBinder(self._ctx, scope, self.queries, place="ON").condition(on)
             plan = Filter(plan.fields, plan, condition)
@@ -358,7 +362,7 @@ class RelationBinder:
         self, left: Bound, node: nodes.TableFunction, outer: bool
     ) -> tuple[Plan, Fields, str | None]:
         name = str(node.this)
-        function = self._ctx.catalogs.find_function(name)
+        function = find_user_function(self._ctx.catalogs, name)
         if function is None or getattr(function, "kind", "") != "table":
             if name.upper() in (
                 "TO_CHANGELOG",

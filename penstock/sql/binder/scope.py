@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from penstock.sql.algebra import Fields
-from penstock.sql.binder.context import BindContext, did_you_mean
-from penstock.sql.rex import InputRef, OuterRef, Rex
+from penstock.common.near_names import did_you_mean
+from penstock.sql.binder.context import BindContext
+from penstock.sql.plan.algebra import Fields
+from penstock.sql.plan.rex import InputRef, OuterRef, Rex
 
 
 @dataclass

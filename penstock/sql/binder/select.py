@@ -16,7 +16,6 @@ from typing import Any
 from sqlglot import exp
 
 from penstock.common.datatypes import RowType
-from penstock.sql.algebra import Aggregate, Field, Filter, Over, Plan, Project
 from penstock.sql.binder import literals
 from penstock.sql.binder.context import BindContext
 from penstock.sql.binder.expressions import ExpressionBinder
@@ -27,7 +26,8 @@ from penstock.sql.binder.query import QueryBinder
 from penstock.sql.binder.relations import RelationBinder
 from penstock.sql.binder.scope import Merged, Scope
 from penstock.sql.binder.tables import time_of
-from penstock.sql.rex import AggCall, InputRef, OverCall, Rex, SortKey, transform, walk
+from penstock.sql.plan.algebra import Aggregate, Field, Filter, Over, Plan, Project
+from penstock.sql.plan.rex import AggCall, InputRef, OverCall, Rex, SortKey, transform, walk
 
 
 class SelectBinder:

@@ -6,15 +6,17 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from penstock.catalog.identifiers import ObjectIdentifier
+from penstock.catalog.objects import CatalogTable
+from penstock.catalog.schema import SchemaColumn
 from penstock.common.datatypes import LocalZonedTimestampType, TimestampType
-from penstock.sql.algebra import Field, Plan, Project, Scan, Watermark
-from penstock.sql.binder.context import BindContext, did_you_mean
+from penstock.common.near_names import did_you_mean
+from penstock.sql.binder.context import BindContext
 from penstock.sql.binder.expressions import ExpressionBinder
 from penstock.sql.binder.scope import Relation, Scope
 from penstock.sql.dialect.statement_parser import parse_expression
-from penstock.sql.rex import Call, InputRef, Rex, TimeKind
-from penstock.table.catalog import CatalogTable, ObjectIdentifier
-from penstock.table.schema import SchemaColumn
+from penstock.sql.plan.algebra import Field, Plan, Project, Scan, Watermark
+from penstock.sql.plan.rex import Call, InputRef, Rex, TimeKind
 
 if TYPE_CHECKING:
     from penstock.sql.binder.query import QueryBinder

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.common.datatypes import NullType
-from penstock.sql.rex import Const, Rex
+from penstock.sql.plan.rex import Const, Rex
 
 _FAMILIES = (
     "+ - * / % AND OR NOT || IF",

@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from penstock.common.datatypes import DataTypes, DayTimeIntervalType, LocalZonedTimestampType, TimestampType
-from penstock.sql.algebra import Field, Plan, WindowTvf
-from penstock.sql.binder.context import BindContext, did_you_mean
+from penstock.common.near_names import did_you_mean
+from penstock.sql.binder.context import BindContext
 from penstock.sql.binder.expressions import ExpressionBinder
 from penstock.sql.binder.scope import Relation, Scope
 from penstock.sql.dialect import nodes
-from penstock.sql.rex import Const
+from penstock.sql.plan.algebra import Field, Plan, WindowTvf
+from penstock.sql.plan.rex import Const
 
 if TYPE_CHECKING:
     from penstock.sql.binder.relations import RelationBinder

@@ -16,21 +16,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
+from penstock.catalog.catalog import Catalog
+from penstock.catalog.errors import CatalogError
+from penstock.catalog.identifiers import ObjectPath
+from penstock.catalog.objects import CatalogBaseTable, CatalogDatabase, CatalogFunction, CatalogTable
+from penstock.catalog.schema import Schema
 from penstock.common.errors import ExternalSystemError, NotSupportedError, PenstockError, ValidationError
 from penstock.sql.catalogs.jdbc_mysql import MySqlMetadata
 from penstock.sql.catalogs.jdbc_postgresql import PostgresMetadata
 from penstock.sql.connectors.jdbc.dialect import Login, find_dialect
 from penstock.sql.connectors.jdbc.url import JdbcUrl
-from penstock.table.catalog import (
-    Catalog,
-    CatalogBaseTable,
-    CatalogDatabase,
-    CatalogError,
-    CatalogFunction,
-    CatalogTable,
-    ObjectPath,
-)
-from penstock.table.schema import Schema
 
 REQUIRED = ("default-database", "username", "password", "base-url")
 _METADATA = {"PostgreSQL": PostgresMetadata(), "MySQL": MySqlMetadata()}

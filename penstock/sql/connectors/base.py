@@ -24,8 +24,8 @@ from penstock.formats.base import Option, one_of, read_options
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from penstock.catalog.objects import CatalogTable
     from penstock.sql.connectors.lookup import LookupSource
-    from penstock.table.catalog import CatalogTable
 
 Direction = Literal["source", "sink"]
 ChangelogMode = Literal["insert-only", "changelog"]

@@ -11,7 +11,7 @@ from penstock.sql.connectors.base import ChangelogMode, SqlConnector
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from penstock.table.catalog import CatalogTable
+    from penstock.catalog.objects import CatalogTable
 
 
 class BlackHoleConnector(SqlConnector):

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-    from penstock.table.catalog import CatalogTable
+    from penstock.catalog.objects import CatalogTable
 
 Dice = random.Random
 Generator = Callable[[Dice, int], Any]

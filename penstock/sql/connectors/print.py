@@ -32,7 +32,7 @@ from penstock.sql.connectors.filesystem.partitions import value_text
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from penstock.table.catalog import CatalogTable
+    from penstock.catalog.objects import CatalogTable
 
 _KINDS = ("+I", "-U", "+U", "-D")
 

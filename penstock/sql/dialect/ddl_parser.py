@@ -6,12 +6,12 @@ from typing import Any
 
 from sqlglot.tokens import TokenType
 
+from penstock.catalog.schema import Schema, SchemaColumn, WatermarkDeclaration
 from penstock.common.datatype_parser import parse_type
 from penstock.common.errors import ValidationError
 from penstock.sql.dialect import statements as st
 from penstock.sql.dialect.flink import FlinkParser
 from penstock.sql.dialect.reserved import RESERVED
-from penstock.table.schema import Schema, SchemaColumn, WatermarkDeclaration
 
 _NO_MODELS = "models and their connections are not part of this project"
 _TYPE_ENDS = ("COMMENT", "METADATA", "PRIMARY", "CONSTRAINT", "FIRST", "AFTER", "AS")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.table.schema import Schema, SchemaColumn, WatermarkDeclaration
+from penstock.catalog.schema import Schema, SchemaColumn, WatermarkDeclaration
 
 Path = tuple[str, ...]
 Options = dict[str, str]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from penstock.catalog.errors import CatalogError
+from penstock.catalog.objects import CatalogTable, CatalogView
+from penstock.catalog.schema import Schema, SchemaColumn
 from penstock.common.errors import NotSupportedError, ValidationError
-from penstock.sql.binder.context import did_you_mean
+from penstock.common.near_names import did_you_mean
 from penstock.sql.dialect import statements as st
 from penstock.sql.dialect.statement_parser import parse_expression
 from penstock.sql.result import StatementResult, ok
-from penstock.table.catalog import CatalogError, CatalogTable, CatalogView
-from penstock.table.schema import Schema, SchemaColumn
 
 if TYPE_CHECKING:
     from penstock.sql.session import SqlSession

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 
 from penstock.common.datatypes import DataTypes
 from penstock.common.errors import ValidationError
-from penstock.sql.algebra import Field, Filter, Plan, Project
 from penstock.sql.functions.enforcing import CHECK_LENGTH, FIT, NOT_NULL, has_length
-from penstock.sql.rex import Call, Const, InputRef, Rex, TypeRef
+from penstock.sql.plan.algebra import Field, Filter, Plan, Project
+from penstock.sql.plan.rex import Call, Const, InputRef, Rex, TypeRef
 
 _NULLS = "table.exec.sink.not-null-enforcer"
 _LENGTHS = "table.exec.sink.type-length-enforcer"

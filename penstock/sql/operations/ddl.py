@@ -5,27 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from penstock.catalog.errors import CatalogError
+from penstock.catalog.identifiers import ObjectIdentifier, ObjectPath
+from penstock.catalog.objects import CatalogDatabase, CatalogFunction, CatalogTable, CatalogView
+from penstock.catalog.schema import Schema
 from penstock.common.errors import ValidationError
 from penstock.sql.binder.tables import bind_table
-from penstock.sql.catalogs import check_catalog_options, create_catalog_from_options
+from penstock.sql.catalog_types import check_catalog_options, create_catalog_from_options
 from penstock.sql.dialect import statements as st
 from penstock.sql.operations.alter_table import alter_table
 from penstock.sql.operations.like import merge_like
 from penstock.sql.result import StatementResult, ok
 from penstock.sql.user_functions import load_function
-from penstock.table.catalog import (
-    CatalogDatabase,
-    CatalogError,
-    CatalogFunction,
-    CatalogTable,
-    CatalogView,
-    ObjectIdentifier,
-    ObjectPath,
-)
-from penstock.table.schema import Schema
 
 if TYPE_CHECKING:
-    from penstock.sql.algebra import Plan
+    from penstock.sql.plan.algebra import Plan
     from penstock.sql.session import SqlSession
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from penstock.catalog.identifiers import ObjectIdentifier
+from penstock.catalog.objects import CatalogTable, CatalogView
 from penstock.common.datatypes import DataType, DataTypes
 from penstock.common.errors import NotSupportedError, ValidationError
-from penstock.sql.algebra import Field, Plan, Project, Sink
+from penstock.common.near_names import did_you_mean
 from penstock.sql.binder.coercion import cast_rex
-from penstock.sql.binder.context import did_you_mean
 from penstock.sql.binder.expressions import ExpressionBinder
 from penstock.sql.binder.query import QueryBinder
 from penstock.sql.binder.scope import Scope
@@ -17,9 +18,9 @@ from penstock.sql.dialect import statements as st
 from penstock.sql.dialect.flink import parse_hints
 from penstock.sql.functions.implicit_casts import implicitly_castable
 from penstock.sql.operations.constraints import enforce
+from penstock.sql.plan.algebra import Field, Plan, Project, Sink
+from penstock.sql.plan.rex import Const, InputRef, Rex
 from penstock.sql.result import StatementResult, ok, table
-from penstock.sql.rex import Const, InputRef, Rex
-from penstock.table.catalog import CatalogTable, CatalogView, ObjectIdentifier
 
 if TYPE_CHECKING:
     from penstock.sql.session import SqlSession

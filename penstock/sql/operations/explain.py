@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from penstock.common.errors import NotSupportedError
-from penstock.sql.algebra import Plan, walk_plan
 from penstock.sql.dialect import statements as st
+from penstock.sql.plan.algebra import Plan, walk_plan
 from penstock.sql.result import StatementResult, strings
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _where_it_runs(session: SqlSession, plan: Plan, details: tuple[str, ...]) ->
     if own is not None:
         text: str = own(plan, details)
         return text
-    from penstock.sql.algebra import Sink
+    from penstock.sql.plan.algebra import Sink
 
     query = plan.input if isinstance(plan, Sink) else plan
     lines = ["== Optimized Execution Plan ==", "Catalyst runs all of it, as one Spark SQL query:"]

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from penstock.catalog.objects import CatalogTable
+from penstock.catalog.schema import Schema, SchemaColumn
 from penstock.common.errors import ValidationError
-from penstock.table.catalog import CatalogTable
-from penstock.table.schema import Schema, SchemaColumn
 
 _DEFAULTS = {
     "CONSTRAINTS": "INCLUDING",

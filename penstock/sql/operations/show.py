@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from penstock.catalog.objects import CatalogTable
+from penstock.catalog.resolved_schema import ResolvedSchema
 from penstock.common.datatypes import DataTypes
 from penstock.common.errors import NotSupportedError, ValidationError
 from penstock.sql.connectors import find_connector
@@ -13,7 +15,7 @@ from penstock.sql.functions import FUNCTIONS
 from penstock.sql.operations.show_create import show_create
 from penstock.sql.result import StatementResult, ok, strings, table
 from penstock.sql.session_schema import resolved_schema
-from penstock.table.catalog import CatalogTable, ResolvedSchema
+from penstock.sql.user_functions import find_user_function
 
 if TYPE_CHECKING:
     from penstock.sql.session import SqlSession
@@ -214,7 +216,7 @@ def _describe_catalog(session: SqlSession, statement: st.DescribeStatement) -> S
 def _describe_function(session: SqlSession, statement: st.DescribeStatement) -> StatementResult:
     name = statement.path[-1]
     columns = [("info name", _STRING), ("info value", _STRING)]
-    user = session.catalogs.find_function(".".join(statement.path))
+    user = find_user_function(session.catalogs, ".".join(statement.path))
     if user is not None:
         return table(
             columns, [("is system function", "false"), ("kind", getattr(user, "kind", "scalar").upper())]

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from penstock.common.errors import ValidationError
-from penstock.sql.algebra import DataFrameScan, Plan, walk_plan
-from penstock.sql.plan_rexes import rexes, unstable_call
-from penstock.sql.rex import Rex, UdfCall, walk
+from penstock.sql.plan.algebra import DataFrameScan, Plan, walk_plan
+from penstock.sql.plan.plan_rexes import rexes, unstable_call
+from penstock.sql.plan.rex import Rex, UdfCall, walk
 from penstock.sql.streaming.physical import DeltaNode, LookupNode, PhysicalNode, Stream
 
 STRATEGY = "table.optimizer.non-deterministic-update.strategy"

@@ -12,8 +12,8 @@ from penstock.delta.aggregates import AggSpec
 from penstock.delta.columns import can_group
 from penstock.delta.group_aggregate import GroupAggregate
 from penstock.delta.local.aggregate import PreAggregate, SliceTime, can_be_partial
-from penstock.sql.algebra import Aggregate, Field, Plan, Unnest, WindowTvf
-from penstock.sql.rex import AggCall, Call, Const, InputRef, Rex
+from penstock.sql.plan.algebra import Aggregate, Field, Plan, Unnest, WindowTvf
+from penstock.sql.plan.rex import AggCall, Call, Const, InputRef, Rex
 from penstock.sql.streaming.physical import Stream
 from penstock.sql.streaming.split_distinct import split_distinct
 
@@ -123,7 +123,7 @@ def agg_spec(call: AggCall, columns: InputColumns) -> AggSpec:
     args: list[Rex] = list(call.args)
     options: dict[str, Any] = {}
     if call.function is not None:
-        from penstock.sql.user_function_calls import as_aggregate
+        from penstock.sql.spark.user_function_calls import as_aggregate
 
         options["user_function"] = as_aggregate(call.function.function, call.function.pandas)
     if call.order:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from penstock.common.datatypes import DataType, RowField, RowType
 from penstock.common.errors import InvariantError
 from penstock.common.pickling import ship
-from penstock.sql.algebra import Plan, Project, SetOp
 from penstock.sql.connectors.spark_types import spark_schema
 from penstock.sql.functions.text import spark_type
+from penstock.sql.plan.algebra import Plan, Project, SetOp
 from penstock.sql.streaming.delta_task import DeltaTask
 from penstock.sql.streaming.exchange_task import LocalTask, MarkTask, ShapeTask, shape_names
 from penstock.sql.streaming.physical import HIDDEN, DeltaNode

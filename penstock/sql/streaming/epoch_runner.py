@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.common.errors import PenstockError
 from penstock.runtime.plan import JobDefinition, LevelPlan, SubtaskReport
 from penstock.runtime.spark.workers import in_workers
-from penstock.sql.batch import spark_error
+from penstock.sql.spark.batch import spark_error
 from penstock.sql.streaming.epoch import Epoch, plan_epoch
 from penstock.sql.streaming.epoch_reports import Collector, subtask_reports
 from penstock.sql.streaming.kept_states import KEPT

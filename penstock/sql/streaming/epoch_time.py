@@ -14,9 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from penstock.common.datatypes import DataTypes
-from penstock.sql.algebra import Plan, transform_plan
-from penstock.sql.plan_rexes import map_rexes
-from penstock.sql.rex import Call, Rex, SubqueryRex, UdfCall, transform
+from penstock.sql.plan.algebra import Plan, transform_plan
+from penstock.sql.plan.plan_rexes import map_rexes
+from penstock.sql.plan.rex import Call, Rex, SubqueryRex, UdfCall, transform
 
 PARAMETER = "penstock_now"
 """The parameter of a Spark SQL text that stands for the epoch's processing time in milliseconds."""

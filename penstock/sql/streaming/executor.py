@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.common.types import Row
 from penstock.connectors.sink import Committer
-from penstock.sql.algebra import Plan, Sink
-from penstock.sql.batch import BatchExecutor
+from penstock.sql.plan.algebra import Plan, Sink
 from penstock.sql.result import StatementResult
+from penstock.sql.spark.batch import BatchExecutor
 from penstock.sql.streaming.explaining import explain_query
 from penstock.sql.streaming.jobs import start_job
 from penstock.sql.streaming.planner import Planner

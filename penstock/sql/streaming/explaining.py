@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.sql.algebra import DataFrameScan, Plan
+from penstock.sql.plan.algebra import DataFrameScan, Plan
 from penstock.sql.streaming.advice import unbounded_state, unstable_updates
 from penstock.sql.streaming.physical import (
     DeltaNode,

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from penstock.connectors.sink import Committer
-from penstock.sql.algebra import Sink
 from penstock.sql.connectors import KIND_COLUMN
 from penstock.sql.connectors.filesystem.connector import FileSystemConnector
 from penstock.sql.connectors.filesystem.partition_commit import decide
@@ -21,6 +20,7 @@ from penstock.sql.connectors.filesystem.spreading import Spread, epoch_spread
 from penstock.sql.connectors.filesystem.writer import StagedFile, commit
 from penstock.sql.connectors.moments import Moment
 from penstock.sql.connectors.print import PrintConnector
+from penstock.sql.plan.algebra import Sink
 from penstock.sql.streaming.physical import Stream
 from penstock.sql.streaming.query import Taken
 

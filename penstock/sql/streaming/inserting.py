@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from penstock.catalog.resolved_schema import Column, PhysicalColumn, ResolvedSchema
 from penstock.common.datatypes import DataTypes
 from penstock.common.types import Row
-from penstock.sql.algebra import Sink
+from penstock.sql.plan.algebra import Sink
 from penstock.sql.result import StatementResult
 from penstock.sql.streaming.sinks import raise_failure
-from penstock.table.resolved_schema import Column, PhysicalColumn, ResolvedSchema
 
 
 def insert_result(sinks: list[Sink], job: Any) -> StatementResult:

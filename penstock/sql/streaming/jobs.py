@@ -36,7 +36,7 @@ from penstock.sql.streaming.query import EpochSink, Output, Query
 from penstock.sql.streaming.scan_source import TableSource
 
 if TYPE_CHECKING:
-    from penstock.sql.batch import BatchExecutor
+    from penstock.sql.spark.batch import BatchExecutor
 
 SINK_UID = "sink"
 
@@ -74,7 +74,7 @@ def start_job(
 
 def _make_runner(query: Query, batch: BatchExecutor) -> Callable[[JobDefinition], SqlEpochRunner]:
     def make(job: JobDefinition) -> SqlEpochRunner:
-        from penstock.sql.user_function_calls import spark_call
+        from penstock.sql.spark.user_function_calls import spark_call
 
         spark = batch.spark.newSession()
         for key in _INHERITED:

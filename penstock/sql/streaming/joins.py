@@ -16,10 +16,10 @@ from penstock.delta.base import DeltaOperator
 from penstock.delta.columns import can_group
 from penstock.delta.join import Join as JoinOperator
 from penstock.delta.join import JoinType
-from penstock.sql.algebra import Field, Filter, Join
 from penstock.sql.binder.coercion import cast_rex
 from penstock.sql.functions.common_types import common_type
-from penstock.sql.rex import Call, InputRef, Rex, conjuncts
+from penstock.sql.plan.algebra import Field, Filter, Join
+from penstock.sql.plan.rex import Call, InputRef, Rex, conjuncts
 from penstock.sql.streaming.aggregates import InputColumns
 from penstock.sql.streaming.physical import Stream
 from penstock.sql.streaming.residual import Residual, prepare, resolve, sides_of, unshift

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from penstock.common.errors import ValidationError
 from penstock.delta.columns import POSITION
 from penstock.delta.upsert_materialize import UpsertMaterialize
-from penstock.sql.algebra import Sink
 from penstock.sql.connectors import SqlConnector
 from penstock.sql.connectors.jdbc import JdbcConnector
+from penstock.sql.plan.algebra import Sink
 from penstock.sql.streaming.file_sink import named
 from penstock.sql.streaming.physical import Stream
 from penstock.sql.streaming.planner import Planner

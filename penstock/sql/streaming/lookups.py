@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 from penstock.common.config_values import parse_duration
 from penstock.common.datatypes import DataTypes, RowType
 from penstock.common.errors import ValidationError
-from penstock.sql.algebra import Field, Filter, Plan, Project, Scan, TemporalJoin, Watermark
 from penstock.sql.connectors import find_connector
 from penstock.sql.connectors.lookup import CachePolicy, LookupCache, LookupSource, Rows
 from penstock.sql.connectors.spark_types import RowsToArrow
-from penstock.sql.rex import Call, Const, InputRef, Rex, shift, transform
+from penstock.sql.plan.algebra import Field, Filter, Plan, Project, Scan, TemporalJoin, Watermark
+from penstock.sql.plan.rex import Call, Const, InputRef, Rex, shift, transform
 from penstock.sql.streaming.aggregates import InputColumns
 from penstock.sql.streaming.joins import all_of, take_apart
 from penstock.sql.streaming.physical import HIDDEN, LookupNode, Stream

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from penstock.common.datatypes import DataTypes
 from penstock.common.errors import NotSupportedError
-from penstock.sql.algebra import Aggregate, Field, Filter, Plan
-from penstock.sql.plan_rexes import as_outer
-from penstock.sql.rex import AggCall, Call, Const, InputRef, Rex, SubqueryRex
+from penstock.sql.plan.algebra import Aggregate, Field, Filter, Plan
+from penstock.sql.plan.plan_rexes import as_outer
+from penstock.sql.plan.rex import AggCall, Call, Const, InputRef, Rex, SubqueryRex
 
 _BOOLEAN = DataTypes.BOOLEAN()
 _COUNT = DataTypes.BIGINT(False)

@@ -9,9 +9,9 @@ from penstock.common.errors import ValidationError
 from penstock.delta.base import DeltaOperator
 from penstock.delta.time.over import EventTimeOver, ProcessingTimeOver
 from penstock.delta.time.over_functions import Frame, OrderFunction
-from penstock.sql.algebra import Field, Over
-from penstock.sql.rex import AggCall, Const, InputRef, OverCall
-from penstock.sql.rex import Frame as FrameRex
+from penstock.sql.plan.algebra import Field, Over
+from penstock.sql.plan.rex import AggCall, Const, InputRef, OverCall
+from penstock.sql.plan.rex import Frame as FrameRex
 from penstock.sql.streaming.aggregates import InputColumns, agg_spec
 from penstock.sql.streaming.ordered_over import OrderedOver
 from penstock.sql.streaming.physical import Stream

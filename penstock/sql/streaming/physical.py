@@ -23,9 +23,9 @@ from penstock.common.ids import MIN_WATERMARK
 from penstock.delta.base import DeltaOperator
 from penstock.delta.columns import KIND, POSITION, WATERMARK
 from penstock.delta.local.base import LocalStage
-from penstock.sql.algebra import DataFrameScan, Field, Fields, Plan, Project, Scan, Values
 from penstock.sql.connectors import SqlConnector
-from penstock.sql.rex import Const, InputRef, Rex
+from penstock.sql.plan.algebra import DataFrameScan, Field, Fields, Plan, Project, Scan, Values
+from penstock.sql.plan.rex import Const, InputRef, Rex
 
 HIDDEN: Fields = (
     Field(KIND, DataTypes.TINYINT(False)),

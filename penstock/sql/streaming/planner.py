@@ -17,7 +17,9 @@ from penstock.common.datatypes import DataTypes, DayTimeIntervalType
 from penstock.common.errors import NotSupportedError, ValidationError
 from penstock.delta.base import DeltaOperator
 from penstock.delta.local.base import LocalStage
-from penstock.sql.algebra import (
+from penstock.sql.connectors import find_connector
+from penstock.sql.functions.enforcing import CHECK_LENGTH, NOT_NULL
+from penstock.sql.plan.algebra import (
     Aggregate,
     Correlate,
     DataFrameScan,
@@ -38,11 +40,9 @@ from penstock.sql.algebra import (
     Watermark,
     WindowTvf,
 )
-from penstock.sql.connectors import find_connector
-from penstock.sql.functions.enforcing import CHECK_LENGTH, NOT_NULL
-from penstock.sql.required_columns import required_columns
-from penstock.sql.rex import Call, Const, InputRef, Rex, UdfCall, transform, walk
-from penstock.sql.rules.scan_filters import scan_filters
+from penstock.sql.plan.required_columns import required_columns
+from penstock.sql.plan.rex import Call, Const, InputRef, Rex, UdfCall, transform, walk
+from penstock.sql.plan.rules.scan_filters import scan_filters
 from penstock.sql.streaming.advice import STRATEGY, check_updates
 from penstock.sql.streaming.epoch_time import with_epoch_time
 from penstock.sql.streaming.physical import (

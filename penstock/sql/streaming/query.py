@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from penstock.sql.algebra import DataFrameScan, walk_plan
 from penstock.sql.connectors.moments import Moment
+from penstock.sql.plan.algebra import DataFrameScan, walk_plan
 from penstock.sql.streaming.physical import PhysicalNode, Stream
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from penstock.delta.columns import can_group, can_order
 from penstock.delta.deduplicate import Deduplicate, DeduplicateFirstByTime
 from penstock.delta.local.top_n import LocalTopN
 from penstock.delta.rank import Rank
-from penstock.sql.algebra import Field, Filter, Over, Plan, Project
-from penstock.sql.rex import Call, Const, InputRef, OverCall, Rex, conjuncts, transform, walk
+from penstock.sql.plan.algebra import Field, Filter, Over, Plan, Project
+from penstock.sql.plan.rex import Call, Const, InputRef, OverCall, Rex, conjuncts, transform, walk
 from penstock.sql.streaming.aggregates import InputColumns
 from penstock.sql.streaming.physical import Stream
 from penstock.sql.streaming.sorts import sort_order

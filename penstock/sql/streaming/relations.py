@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 from penstock.common.datatypes import RowType
 from penstock.common.errors import InvariantError
 from penstock.runtime.plan import JobDefinition
-from penstock.sql.algebra import DataFrameScan, Plan, Project
-from penstock.sql.batch import register_udfs
 from penstock.sql.connectors.spark_types import spark_schema
 from penstock.sql.functions.text import spark_type
-from penstock.sql.rex import InputRef
-from penstock.sql.spark_text import SparkWriter
+from penstock.sql.plan.algebra import DataFrameScan, Plan, Project
+from penstock.sql.plan.rex import InputRef
+from penstock.sql.spark.batch import register_udfs
+from penstock.sql.spark.text import SparkWriter
 from penstock.sql.streaming.delta_frame import delta_frame, row_type_of
 from penstock.sql.streaming.epoch import Epoch, runtime_state
 from penstock.sql.streaming.epoch_reports import Collector

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from penstock.sql.plan.rex import Call, Const, InputRef, Rex, TypeRef, transform, walk
 from penstock.sql.python_eval import compile_rex
-from penstock.sql.rex import Call, Const, InputRef, Rex, TypeRef, transform, walk
 from penstock.sql.streaming.aggregates import InputColumns
 
 

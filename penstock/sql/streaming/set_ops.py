@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from penstock.delta.distinct import Distinct
 from penstock.delta.set_ops import SetOperation, SetOpType
-from penstock.sql.algebra import SetOp
+from penstock.sql.plan.algebra import SetOp
 from penstock.sql.streaming.physical import HIDDEN, Stream
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.sql.algebra import MatchRecognize, Plan, Scan, transform_plan
-from penstock.sql.plan_rexes import rexes, unstable_call
-from penstock.sql.rex import walk
+from penstock.sql.plan.algebra import MatchRecognize, Plan, Scan, transform_plan
+from penstock.sql.plan.plan_rexes import rexes, unstable_call
+from penstock.sql.plan.rex import walk
 
 
 def shared(plans: Sequence[Plan]) -> list[Plan]:

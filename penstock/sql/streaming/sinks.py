@@ -11,16 +11,16 @@ from penstock.common.datatypes import DataType
 from penstock.common.errors import JobExecutionError, PenstockError, ValidationError
 from penstock.common.types import Row, RowKind
 from penstock.connectors.sink import Committer
-from penstock.sql.algebra import Sink
 from penstock.sql.connectors import SqlConnector, find_connector
 from penstock.sql.connectors.filesystem.connector import FileSystemConnector
 from penstock.sql.connectors.jdbc import JdbcConnector
 from penstock.sql.connectors.print import PrintConnector
+from penstock.sql.plan.algebra import Sink
+from penstock.sql.spark.values import row_reader
 from penstock.sql.streaming.file_sink import FileEpochSink, PrintEpochSink, named
 from penstock.sql.streaming.keyed_sinks import JdbcEpochSink, materialized
 from penstock.sql.streaming.physical import Stream
 from penstock.sql.streaming.planner import Planner
-from penstock.sql.values import row_reader
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -15,8 +15,8 @@ from penstock.delta.columnar.whole_windows import whole_windows
 from penstock.delta.local.aggregate import SliceTime
 from penstock.delta.time.window_aggregate import WindowAggregate
 from penstock.delta.time.windows import WindowSpec, cumulate, hop, tumble
-from penstock.sql.algebra import Aggregate, Field, Project, WindowTvf
-from penstock.sql.rex import AggCall, InputRef, Rex, transform, walk
+from penstock.sql.plan.algebra import Aggregate, Field, Project, WindowTvf
+from penstock.sql.plan.rex import AggCall, InputRef, Rex, transform, walk
 from penstock.sql.streaming.aggregates import InputColumns, agg_spec, pre_aggregation
 from penstock.sql.streaming.physical import Stream
 from penstock.sql.streaming.windows import WindowColumns, arranged, time_attribute

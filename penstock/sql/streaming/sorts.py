@@ -10,8 +10,8 @@ from penstock.delta.base import DeltaOperator
 from penstock.delta.limit import Limit
 from penstock.delta.sort_limit import SortLimit
 from penstock.delta.sort_time import SortEpoch, SortTime
-from penstock.sql.algebra import Filter, Sort
-from penstock.sql.rex import Call, Const, InputRef, Rex, SortKey
+from penstock.sql.plan.algebra import Filter, Sort
+from penstock.sql.plan.rex import Call, Const, InputRef, Rex, SortKey
 from penstock.sql.streaming.aggregates import InputColumns
 from penstock.sql.streaming.physical import Stream
 

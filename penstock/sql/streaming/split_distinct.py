@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from penstock.common.datatypes import DataTypes
 from penstock.delta.columns import can_group
-from penstock.sql.algebra import Aggregate, Field
-from penstock.sql.rex import AggCall, Call, Const, InputRef, Rex
+from penstock.sql.plan.algebra import Aggregate, Field
+from penstock.sql.plan.rex import AggCall, Call, Const, InputRef, Rex
 
 _MERGED = {"COUNT": "$SUM0", "SUM": "SUM", "MIN": "MIN", "MAX": "MAX"}
 """What makes one result of those of the buckets."""

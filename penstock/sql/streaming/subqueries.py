@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.common.datatypes import DataTypes
 from penstock.common.errors import NotSupportedError
-from penstock.sql.algebra import Aggregate, Correlate, Field, Filter, Join, Plan, Project
-from penstock.sql.plan_rexes import contains_subquery, has_outer
-from penstock.sql.rex import (
+from penstock.sql.plan.algebra import Aggregate, Correlate, Field, Filter, Join, Plan, Project
+from penstock.sql.plan.plan_rexes import contains_subquery, has_outer
+from penstock.sql.plan.rex import (
     AggCall,
     Call,
     Const,

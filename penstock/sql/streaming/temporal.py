@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from penstock.common.errors import ValidationError
 from penstock.delta.join import JoinType
 from penstock.delta.time.temporal_join import EventTimeTemporalJoin
-from penstock.sql.algebra import Join, TemporalJoin
-from penstock.sql.rex import InputRef
+from penstock.sql.plan.algebra import Join, TemporalJoin
+from penstock.sql.plan.rex import InputRef
 from penstock.sql.streaming.joins import Parts, arrange, finish, replace_name, take_apart
 from penstock.sql.streaming.lookups import plan_lookup_join
 from penstock.sql.streaming.physical import Stream

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.common.datatypes import DataTypes, DayTimeIntervalType
-from penstock.sql.algebra import Join
-from penstock.sql.rex import Call, Const, InputRef, Rex, conjuncts
+from penstock.sql.plan.algebra import Join
+from penstock.sql.plan.rex import Call, Const, InputRef, Rex, conjuncts
 from penstock.sql.streaming.physical import Stream
 
 

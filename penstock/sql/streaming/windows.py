@@ -18,8 +18,8 @@ from penstock.delta.time.session import SessionRows
 from penstock.delta.time.window_aggregate import AttachedWindow, AttachedWindowAggregate
 from penstock.delta.time.window_join import WindowJoin
 from penstock.delta.time.window_rank import WindowDeduplicate, WindowRank
-from penstock.sql.algebra import Aggregate, Field, Join, WindowTvf
-from penstock.sql.rex import InputRef, OverCall, Rex
+from penstock.sql.plan.algebra import Aggregate, Field, Join, WindowTvf
+from penstock.sql.plan.rex import InputRef, OverCall, Rex
 from penstock.sql.streaming.aggregates import InputColumns, agg_spec
 from penstock.sql.streaming.epoch_time import EPOCH_TIME
 from penstock.sql.streaming.physical import Stream

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.common.datatypes import BigIntType, DataType, DateType, DecimalType, DoubleType, IntType
-from penstock.sql.algebra import DataFrameScan, Filter, Plan, Project, SetOp, Unnest
-from penstock.sql.rex import Call, Const, InputRef, Rex
+from penstock.sql.plan.algebra import DataFrameScan, Filter, Plan, Project, SetOp, Unnest
+from penstock.sql.plan.rex import Call, Const, InputRef, Rex
 
 Row = tuple[Any, ...]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from penstock.catalog.catalog_manager import CatalogManager
 from penstock.common.errors import PenstockError, SqlError
-from penstock.sql.algebra import Aggregate, Correlate, Join, Over, Plan, WindowTvf, walk_plan
-from penstock.sql.catalog_manager import CatalogManager
 from penstock.sql.dialect.statement_parser import parse_statement
+from penstock.sql.plan.algebra import Aggregate, Correlate, Join, Over, Plan, WindowTvf, walk_plan
 from penstock.sql.session import SqlSession
 
 

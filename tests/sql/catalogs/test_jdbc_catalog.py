@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from penstock.catalog.catalog_manager import CatalogManager
+from penstock.catalog.identifiers import ObjectPath
+from penstock.catalog.objects import CatalogTable
 from penstock.common.errors import ExternalSystemError, NotSupportedError, ValidationError
-from penstock.sql.catalog_manager import CatalogManager
 from penstock.sql.session import SqlSession
-from penstock.table.catalog import CatalogTable, ObjectPath
 from tests.servers.mariadb import MariaDbServer
 from tests.servers.postgres import PostgresServer
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from penstock.catalog.objects import CatalogTable
+from penstock.catalog.schema import Schema, SchemaColumn
 from penstock.common.datatype_parser import parse_type
 from penstock.runtime.spark.session import get_spark
 from penstock.sql.connectors import find_connector
-from penstock.table.catalog import CatalogTable
-from penstock.table.schema import Schema, SchemaColumn
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from penstock.catalog.objects import CatalogTable
+from penstock.catalog.schema import Schema, SchemaColumn
 from penstock.common.datatype_parser import parse_type
 from penstock.common.datatypes import DataTypes, RowField, RowType
 from penstock.sql.connectors import find_connector
@@ -16,8 +18,6 @@ from penstock.sql.connectors.base import KIND_COLUMN
 from penstock.sql.connectors.jdbc import JdbcConnector
 from penstock.sql.connectors.jdbc.sink import JdbcSink
 from penstock.sql.connectors.spark_types import RowsToArrow
-from penstock.table.catalog import CatalogTable
-from penstock.table.schema import Schema, SchemaColumn
 
 INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE = 0, 1, 2, 3
 

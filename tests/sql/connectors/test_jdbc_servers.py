@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from penstock.catalog.conditions import Clause, Condition
 from penstock.common.errors import ExternalSystemError, MalformedRecordError
-from penstock.sql.conditions import Clause, Condition
 from tests.servers.mariadb import MariaDbServer
 from tests.servers.postgres import PostgresServer
 from tests.sql.connectors.jdbc_tables import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, JdbcTestTable

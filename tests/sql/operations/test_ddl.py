@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from penstock.catalog.catalog_manager import CatalogManager
 from penstock.common.errors import NotSupportedError, ValidationError
-from penstock.sql.catalog_manager import CatalogManager
 from penstock.sql.session import SqlSession
 
 BLACKHOLE = "WITH ('connector' = 'blackhole')"

@@ -6,14 +6,14 @@ import pathlib
 from types import SimpleNamespace
 from typing import Any, cast
 
+from penstock.catalog.objects import CatalogTable
+from penstock.catalog.schema import Schema
 from penstock.common.ids import MIN_WATERMARK
 from penstock.sql.connectors.filesystem.connector import FileSystemConnector
 from penstock.sql.connectors.filesystem.writer import StagedFile
 from penstock.sql.connectors.moments import Moment
 from penstock.sql.streaming.file_sink import CompletePartition, FileEpochSink
 from penstock.sql.streaming.query import Taken, TimedSink
-from penstock.table.catalog import CatalogTable
-from penstock.table.schema import Schema
 
 SUCCESS = {"sink.partition-commit.policy.kind": "success-file"}
 DAILY = {**SUCCESS, "sink.partition-commit.trigger": "partition-time", "sink.partition-commit.delay": "1 d"}

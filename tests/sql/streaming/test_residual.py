@@ -8,8 +8,8 @@ import pickle
 import pytest
 
 from penstock.common.datatypes import DataTypes
+from penstock.sql.plan.rex import Call, Const, InputRef, Rex
 from penstock.sql.python_eval import compile_rex
-from penstock.sql.rex import Call, Const, InputRef, Rex
 from penstock.sql.streaming.aggregates import InputColumns
 from penstock.sql.streaming.residual import Residual, prepare, resolve
 

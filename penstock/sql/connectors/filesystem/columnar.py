@@ -25,8 +25,8 @@ from penstock.sql.functions.text import quoted_name, spark_type
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from penstock.catalog.objects import CatalogTable
     from penstock.sql.connectors.filesystem.connector import FileSystemConnector
-    from penstock.table.catalog import CatalogTable
 
 _SPARK_NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 _METADATA = {

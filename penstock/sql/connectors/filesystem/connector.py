@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
-    from penstock.table.catalog import CatalogTable
+    from penstock.catalog.objects import CatalogTable
 
 
 def _pattern(text: str) -> re.Pattern[str]:

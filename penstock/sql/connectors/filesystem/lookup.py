@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from penstock.sql.connectors.lookup import Key, LookupSource, Rows
 
 if TYPE_CHECKING:
+    from penstock.catalog.objects import CatalogTable
     from penstock.sql.connectors.filesystem.connector import FileSystemConnector
-    from penstock.table.catalog import CatalogTable
 
 
 class FileLookup(LookupSource):

@@ -29,8 +29,8 @@ from penstock.sql.functions.text import quoted_name
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from penstock.catalog.objects import CatalogTable
     from penstock.sql.connectors.lookup import LookupSource
-    from penstock.table.catalog import CatalogTable
 
 _ORDER = "__order"
 

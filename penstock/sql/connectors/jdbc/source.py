@@ -15,9 +15,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from penstock.catalog.conditions import NULL_TESTS, Clause
 from penstock.common.datatypes import RowType
 from penstock.common.errors import MalformedRecordError
-from penstock.sql.conditions import NULL_TESTS, Clause
 from penstock.sql.connectors.jdbc.table import JdbcTable, RealColumn
 from penstock.sql.connectors.jdbc.types import Read, reader_of
 from penstock.sql.connectors.spark_types import RowsToArrow

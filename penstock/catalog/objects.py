@@ -1,0 +1,169 @@
+"""What a catalog holds: databases, tables, views and functions.
+
+`CatalogTable` is also what connectors get to see: they read `physical_schema`, `metadata_columns`, `partition_keys`,
+`primary_key` and `options`, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from penstock.catalog.conditions import Clause
+from penstock.catalog.schema import Schema, SchemaColumn
+from penstock.common.datatypes import RowField, RowType
+
+__all__ = ["CatalogBaseTable", "CatalogDatabase", "CatalogFunction", "CatalogTable", "CatalogView"]
+
+
+@dataclass(frozen=True)
+class CatalogBaseTable:
+    """What tables and views share: a declared schema, options and a comment."""
+
+    schema: Schema = field(default_factory=Schema)
+    options: Mapping[str, str] = field(default_factory=dict)
+    comment: str | None = None
+
+    @staticmethod
+    def create_table(
+        schema: Schema,
+        partition_keys: list[str] | None = None,
+        properties: Mapping[str, str] | None = None,
+        comment: str | None = None,
+    ) -> CatalogTable:
+        return CatalogTable(schema, dict(properties or {}), comment, tuple(partition_keys or ()))
+
+    @staticmethod
+    def create_view(
+        original_query: str,
+        expanded_query: str,
+        schema: Schema,
+        properties: Mapping[str, str],
+        comment: str | None = None,
+    ) -> CatalogView:
+        return CatalogView(schema, dict(properties), comment, original_query, expanded_query)
+
+    def get_unresolved_schema(self) -> Schema:
+        return self.schema
+
+    def get_options(self) -> dict[str, str]:
+        return dict(self.options)
+
+    def get_comment(self) -> str:
+        return self.comment or ""
+
+    def get_description(self) -> str | None:
+        return self.comment
+
+    def get_detailed_description(self) -> str | None:
+        return self.comment
+
+    def copy(self) -> Any:
+        return replace(self, options=dict(self.options))
+
+
+@dataclass(frozen=True)
+class CatalogTable(CatalogBaseTable):
+    """A table of a connector.
+
+    `requested_metadata` is filled for one query: the metadata columns it wants from the connector, in order,
+    which come behind the physical columns of `batch_relation`. So is `filters`, for connectors that use them.
+    """
+
+    partition_keys: tuple[str, ...] = ()
+    distribution: str | None = None
+    requested_metadata: tuple[SchemaColumn, ...] = ()
+    filters: tuple[Clause, ...] = ()
+
+    @property
+    def physical_schema(self) -> RowType:
+        """The columns the external system stores, in order, partition columns included."""
+        columns = [c for c in self.schema.columns if c.is_physical and c.data_type is not None]
+        return RowType([RowField(c.name, c.data_type) for c in columns if c.data_type], nullable=False)
+
+    @property
+    def metadata_columns(self) -> list[SchemaColumn]:
+        """Declared metadata columns: `.name`, `.metadata_key`, `.data_type`, `.is_virtual`."""
+        return [c for c in self.schema.columns if c.is_metadata]
+
+    @property
+    def sink_schema(self) -> RowType:
+        """What an INSERT writes: physical columns and metadata columns that are not virtual."""
+        kept = [c for c in self.schema.columns if c.is_physical or (c.is_metadata and not c.is_virtual)]
+        return RowType([RowField(c.name, c.data_type) for c in kept if c.data_type], nullable=False)
+
+    @property
+    def primary_key(self) -> tuple[str, ...]:
+        return self.schema.primary_key
+
+    def with_options(self, options: Mapping[str, str]) -> CatalogTable:
+        return replace(self, options=dict(options))
+
+
+@dataclass(frozen=True)
+class CatalogView(CatalogBaseTable):
+    """A query with a name. Names in it are resolved where it was created."""
+
+    original_query: str = ""
+    expanded_query: str = ""
+    current_catalog: str = ""
+    current_database: str = ""
+
+    def get_original_query(self) -> str:
+        return self.original_query
+
+    def get_expanded_query(self) -> str:
+        return self.expanded_query
+
+
+@dataclass(frozen=True)
+class CatalogDatabase:
+    """A namespace of tables with properties."""
+
+    properties: Mapping[str, str] = field(default_factory=dict)
+    comment: str | None = None
+
+    @staticmethod
+    def create_instance(properties: Mapping[str, str], comment: str | None = None) -> CatalogDatabase:
+        return CatalogDatabase(dict(properties), comment)
+
+    def get_properties(self) -> dict[str, str]:
+        return dict(self.properties)
+
+    def get_comment(self) -> str:
+        return self.comment or ""
+
+    def get_description(self) -> str | None:
+        return self.comment
+
+    def get_detailed_description(self) -> str | None:
+        return self.comment
+
+    def copy(self) -> CatalogDatabase:
+        return CatalogDatabase(dict(self.properties), self.comment)
+
+
+@dataclass(frozen=True)
+class CatalogFunction:
+    """A user's function by the name of its class: `module.Class` for Python."""
+
+    class_name: str
+    language: str = "PYTHON"
+    resources: tuple[str, ...] = ()
+
+    @staticmethod
+    def create_instance(class_name: str, function_language: str = "Python") -> CatalogFunction:
+        return CatalogFunction(class_name, function_language.upper())
+
+    def get_class_name(self) -> str:
+        return self.class_name
+
+    def get_function_language(self) -> str:
+        return self.language
+
+    def is_generic(self) -> bool:
+        return True
+
+    def copy(self) -> CatalogFunction:
+        return self

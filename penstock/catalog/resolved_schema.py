@@ -1,0 +1,261 @@
+"""Columns whose types are known: what a bound table or a query result looks like from outside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from penstock.catalog.schema import Schema
+from penstock.common.datatypes import DataType, RowField, RowType
+
+__all__ = [
+    "Column",
+    "ComputedColumn",
+    "MetadataColumn",
+    "PhysicalColumn",
+    "ResolvedSchema",
+    "UniqueConstraint",
+    "WatermarkSpec",
+]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column with a type. `time_attribute` is "", "ROWTIME" or "PROCTIME"."""
+
+    name: str
+    data_type: DataType
+    comment: str | None = None
+    time_attribute: str = ""
+
+    @staticmethod
+    def physical(name: str, data_type: DataType) -> PhysicalColumn:
+        return PhysicalColumn(name, data_type)
+
+    @staticmethod
+    def computed(name: str, resolved_expression: Any) -> ComputedColumn:
+        data_type = getattr(resolved_expression, "type", None) or resolved_expression.get_output_data_type()
+        return ComputedColumn(name, data_type, expression=str(resolved_expression))
+
+    @staticmethod
+    def metadata(
+        name: str, data_type: DataType, metadata_key: str | None, is_virtual: bool
+    ) -> MetadataColumn:
+        return MetadataColumn(name, data_type, metadata_key=metadata_key, virtual=is_virtual)
+
+    def with_comment(self, comment: str | None) -> Column:
+        return self if comment is None else replace(self, comment=comment)
+
+    def copy(self, new_type: DataType) -> Column:
+        return replace(self, data_type=new_type)
+
+    def rename(self, new_name: str) -> Column:
+        return replace(self, name=new_name)
+
+    def get_name(self) -> str:
+        return self.name
+
+    def get_data_type(self) -> DataType:
+        return self.data_type
+
+    def get_comment(self) -> str | None:
+        return self.comment
+
+    def is_physical(self) -> bool:
+        return False
+
+    def is_persisted(self) -> bool:
+        return False
+
+    def explain_extras(self) -> str | None:
+        """What DESCRIBE puts under "extras"."""
+        return None
+
+    def as_summary_string(self) -> str:
+        extras = self.explain_extras()
+        return f"`{self.name}` {self.data_type.as_summary()}" + (f" {extras}" if extras else "")
+
+    def __str__(self) -> str:
+        return self.as_summary_string()
+
+
+@dataclass(frozen=True)
+class PhysicalColumn(Column):
+    """A column that the external system stores."""
+
+    def is_physical(self) -> bool:
+        return True
+
+    def is_persisted(self) -> bool:
+        return True
+
+    def __str__(self) -> str:
+        return self.as_summary_string()
+
+
+@dataclass(frozen=True)
+class ComputedColumn(Column):
+    """A column computed from the others whenever the table is read."""
+
+    expression: str = ""
+
+    def get_expression(self) -> str:
+        return self.expression
+
+    def explain_extras(self) -> str | None:
+        return f"AS {self.expression}"
+
+    def __str__(self) -> str:
+        return self.as_summary_string()
+
+
+@dataclass(frozen=True)
+class MetadataColumn(Column):
+    """A column that the connector or format knows about a row."""
+
+    metadata_key: str | None = None
+    virtual: bool = False
+
+    def get_metadata_key(self) -> str | None:
+        return self.metadata_key
+
+    def is_virtual(self) -> bool:
+        return self.virtual
+
+    def is_persisted(self) -> bool:
+        return not self.virtual
+
+    def explain_extras(self) -> str | None:
+        text = "METADATA" + (f" FROM '{self.metadata_key}'" if self.metadata_key is not None else "")
+        return text + (" VIRTUAL" if self.virtual else "")
+
+    def __str__(self) -> str:
+        return self.as_summary_string()
+
+
+@dataclass(frozen=True)
+class WatermarkSpec:
+    """Which column is the row time and the SQL text of its watermark."""
+
+    rowtime_attribute: str
+    watermark_expression: str
+
+    @staticmethod
+    def of(rowtime_attribute: str, watermark_expression: Any) -> WatermarkSpec:
+        return WatermarkSpec(rowtime_attribute, str(watermark_expression))
+
+    def get_rowtime_attribute(self) -> str:
+        return self.rowtime_attribute
+
+    def get_watermark_expression(self) -> str:
+        return self.watermark_expression
+
+    def as_summary_string(self) -> str:
+        return f"WATERMARK FOR `{self.rowtime_attribute}` AS {self.watermark_expression}"
+
+
+@dataclass(frozen=True)
+class UniqueConstraint:
+    """A primary key; never enforced."""
+
+    name: str
+    columns: tuple[str, ...]
+
+    def get_name(self) -> str:
+        return self.name
+
+    def get_columns(self) -> list[str]:
+        return list(self.columns)
+
+    def as_summary_string(self) -> str:
+        keys = ", ".join(f"`{c}`" for c in self.columns)
+        return f"CONSTRAINT `{self.name}` PRIMARY KEY ({keys}) NOT ENFORCED"
+
+
+class ResolvedSchema:
+    """Columns with types, watermarks and the key."""
+
+    def __init__(
+        self,
+        columns: list[Column] | None = None,
+        watermark_specs: list[WatermarkSpec] | None = None,
+        primary_key: UniqueConstraint | None = None,
+    ) -> None:
+        self._columns = list(columns or [])
+        self._watermark_specs = list(watermark_specs or [])
+        self._primary_key = primary_key
+
+    @staticmethod
+    def of(columns: list[Column]) -> ResolvedSchema:
+        return ResolvedSchema(columns)
+
+    @staticmethod
+    def physical(column_names: list[str], column_data_types: list[DataType]) -> ResolvedSchema:
+        pairs = zip(column_names, column_data_types, strict=True)
+        return ResolvedSchema([PhysicalColumn(name, data_type) for name, data_type in pairs])
+
+    def get_column_count(self) -> int:
+        return len(self._columns)
+
+    def get_columns(self) -> list[Column]:
+        return list(self._columns)
+
+    def get_column_names(self) -> list[str]:
+        return [c.name for c in self._columns]
+
+    def get_column_data_types(self) -> list[DataType]:
+        return [c.data_type for c in self._columns]
+
+    def get_column(self, column_index_or_name: int | str) -> Column | None:
+        """The column at an index or of a name, None if there is none."""
+        if isinstance(column_index_or_name, int):
+            inside = 0 <= column_index_or_name < len(self._columns)
+            return self._columns[column_index_or_name] if inside else None
+        return next((c for c in self._columns if c.name == column_index_or_name), None)
+
+    def get_watermark_specs(self) -> list[WatermarkSpec]:
+        return list(self._watermark_specs)
+
+    def get_primary_key(self) -> UniqueConstraint | None:
+        return self._primary_key
+
+    def get_primary_key_indexes(self) -> list[int]:
+        names = self.get_column_names()
+        return [names.index(c) for c in self._primary_key.columns] if self._primary_key else []
+
+    def to_physical_row_data_type(self) -> DataType:
+        return self._row_type([c for c in self._columns if c.is_physical()])
+
+    def to_source_row_data_type(self) -> DataType:
+        return self._row_type(self._columns)
+
+    def to_sink_row_data_type(self) -> DataType:
+        return self._row_type([c for c in self._columns if c.is_persisted()])
+
+    def to_schema(self) -> Schema:
+        """The schema one could have declared to get this one; computed columns become physical."""
+        builder = Schema.new_builder()
+        for column in self._columns:
+            builder.column(column.name, column.data_type).with_comment(column.comment)
+        for spec in self._watermark_specs:
+            builder.watermark(spec.rowtime_attribute, spec.watermark_expression)
+        if self._primary_key:
+            builder.primary_key_named(self._primary_key.name, *self._primary_key.columns)
+        return builder.build()
+
+    @staticmethod
+    def _row_type(columns: list[Column]) -> RowType:
+        return RowType([RowField(c.name, c.data_type) for c in columns], nullable=False)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ResolvedSchema) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._columns))
+
+    def __str__(self) -> str:
+        lines = [f"  {c.as_summary_string()}" for c in self._columns]
+        lines += [f"  {w.as_summary_string()}" for w in self._watermark_specs]
+        if self._primary_key:
+            lines.append(f"  {self._primary_key.as_summary_string()}")
+        return "(\n" + ",\n".join(lines) + "\n)"

@@ -1,0 +1,5 @@
+"""The algebra of queries, and what is asked of plans and changed in them before they run.
+
+`algebra.py` has the relational nodes, `rex.py` the scalar expressions in them. `plan_rexes.py` reaches the
+expressions of a plan, `required_columns.py` says which columns of the scans a plan needs, `rules/` rewrites plans.
+"""

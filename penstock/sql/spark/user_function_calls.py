@@ -1,0 +1,258 @@
+"""How Spark calls users' functions.
+
+A scalar function is a Spark Python UDF (a pandas UDF if it takes Series), a table function a Spark UDTF. An
+aggregate is a UDF over the list of a group's rows, so that it may stand beside any other aggregate and take DISTINCT,
+FILTER and OVER; the rows of one group have to fit into a worker's memory. A worker process keeps the first copy of a
+function it is sent: `open` is called once there.
+"""
+
+from __future__ import annotations
+
+import decimal
+import traceback
+import warnings
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from penstock.common.datatypes import (
+    ArrayType,
+    DataType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    MapType,
+    RowType,
+)
+from penstock.common.errors import UserFunctionError
+from penstock.common.pickling import ship, unship
+from penstock.common.types import make_row
+from penstock.sql.functions.text import spark_type
+from penstock.sql.user_functions import FunctionContext, UserFunction
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from penstock.sql.plan.rex import UdfCall
+
+_OPENED: dict[str, Any] = {}
+"""The functions of this worker process that were opened, by the name they are registered under."""
+
+_REGISTERED: WeakKeyDictionary[SparkSession, set[str]] = WeakKeyDictionary()
+"""The names each session of this driver knows."""
+
+Convert = Callable[[Any], Any]
+
+
+def spark_call(spark: SparkSession, call: UdfCall, args: list[str]) -> str:
+    """The Spark SQL text of a call; registers the function in the session on first use."""
+    function: UserFunction = call.function
+    types = [a.type for a in call.args]
+    shapes = "|".join(spark_type(t) for t in types)
+    name = f"penstock_user_{function.key}_{zlib.crc32(shapes.encode()):x}"
+    known = _REGISTERED.setdefault(spark, set())
+    if name not in known:
+        _register(spark, name, function, types)
+        known.add(name)
+    return f"{name}({', '.join(args)})"
+
+
+def _register(spark: SparkSession, name: str, function: UserFunction, types: Sequence[DataType]) -> None:
+    from pyspark.sql.functions import pandas_udf, udf, udtf
+
+    if function.kind == "table":
+        fields = function.result_fields(types)
+        schema = "STRUCT<" + ", ".join(f"c{i}: {spark_type(t)}" for i, (_, t) in enumerate(fields)) + ">"
+        spark.udtf.register(name, udtf(_table_class(Runner(name, function, types)), returnType=schema))
+        return
+    runner = (AggregateRunner if function.kind == "aggregate" else Runner)(name, function, types)
+    made: Any
+    if function.pandas and function.kind == "scalar":
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # it wants type hints, which a lambda cannot have
+            made = pandas_udf(runner.series, spark_type(function.result), _SCALAR)  # type: ignore[call-overload]
+    else:
+        made = udf(runner, spark_type(function.result), useArrow=False)  # type: ignore[call-overload]
+    spark.udf.register(name, made if function.deterministic else made.asNondeterministic())
+
+
+_SCALAR = 200  # PandasUDFType.SCALAR
+
+
+class Runner:
+    """Calls a scalar or table function with PyFlink's values."""
+
+    def __init__(self, key: str, function: UserFunction, types: Sequence[DataType]) -> None:
+        self._key = key
+        self._name = function.name
+        self._function = ship(function.function)
+        self._result = to_spark(function.result)
+        self._arguments = [from_spark(t) for t in types]
+
+    def __call__(self, *args: Any) -> Any:
+        value = self._guarded(self.eval(), *self._converted(args))
+        return None if value is None else self._result(value)
+
+    def series(self, *args: Any) -> Any:
+        return self._guarded(self.eval(), *args)
+
+    def rows(self, *args: Any) -> Iterator[tuple[Any, ...]]:
+        """What a table function yields or returns, as tuples."""
+        found = self._guarded(self.eval(), *self._converted(args))
+        if isinstance(found, tuple) or hasattr(found, "get_row_kind"):
+            found = [found]
+        iterator = iter(() if found is None else found)
+        while True:
+            try:
+                item = next(iterator)
+            except StopIteration:
+                return
+            except Exception as error:
+                raise self._failure(error) from error
+            many = isinstance(item, (list, tuple)) or hasattr(item, "get_row_kind")
+            row = tuple(item) if many else (item,)
+            yield self._result(row)
+
+    def _converted(self, args: Sequence[Any]) -> list[Any]:
+        return [
+            value if convert is None or value is None else convert(value)
+            for convert, value in zip(self._arguments, args, strict=True)
+        ]
+
+    def opened(self) -> Any:
+        """The function of this process."""
+        found = _OPENED.get(self._key)
+        if found is None:
+            found = unship(self._function)
+            if hasattr(found, "open"):
+                self._guarded(found.open, FunctionContext())
+            _OPENED[self._key] = found
+        return found
+
+    def eval(self) -> Callable[..., Any]:
+        function = self.opened()
+        found: Callable[..., Any] = getattr(function, "eval", function)
+        return found
+
+    def _guarded(self, method: Callable[..., Any], *args: Any) -> Any:
+        try:
+            return method(*args)
+        except Exception as error:
+            raise self._failure(error) from error
+
+    def _failure(self, error: Exception) -> UserFunctionError:
+        return UserFunctionError(
+            f"function {self._name} failed: {type(error).__name__}: {error}",
+            user_traceback="".join(traceback.format_exception(error)),
+            where=f"function {self._name}",
+        )
+
+
+class AggregateRunner(Runner):
+    """Takes the list of a group's rows."""
+
+    def __call__(self, rows: Any) -> Any:
+        function = as_aggregate(self.opened())
+        accumulator = self._guarded(function.create_accumulator)
+        for row in rows or ():
+            values = list(row)[: len(self._arguments)]
+            self._guarded(function.accumulate, accumulator, *self._converted(values))
+        value = self._guarded(function.get_value, accumulator)
+        return None if value is None else self._result(value)
+
+
+class PandasAggregate:
+    """A function of Series as an aggregate of rows."""
+
+    def __init__(self, function: Any) -> None:
+        self._function = function
+
+    def open(self, function_context: Any) -> None:
+        if hasattr(self._function, "open"):
+            self._function.open(function_context)
+
+    def create_accumulator(self) -> list[Any]:
+        return []
+
+    def accumulate(self, accumulator: list[Any], *args: Any) -> None:
+        accumulator.append(args)
+
+    def retract(self, accumulator: list[Any], *args: Any) -> None:
+        accumulator.remove(args)
+
+    def merge(self, accumulator: list[Any], accumulators: Any) -> None:
+        for other in accumulators:
+            accumulator.extend(other)
+
+    def get_value(self, accumulator: list[Any]) -> Any:
+        if not accumulator:
+            return None
+        import pandas as pd
+
+        series = [pd.Series(list(column)) for column in zip(*accumulator, strict=True)]
+        function = self._function
+        if not hasattr(function, "accumulate"):
+            return _plain(function(*series))
+        inner = function.create_accumulator()
+        function.accumulate(inner, *series)
+        return _plain(function.get_value(inner))
+
+
+def as_aggregate(function: Any, pandas: bool = False) -> Any:
+    """The object with create_accumulator, accumulate and get_value; plain functions take Series."""
+    return PandasAggregate(function) if pandas or not hasattr(function, "accumulate") else function
+
+
+def _table_class(runner: Runner) -> type:
+    """A Spark UDTF class around a function."""
+
+    class Rows:
+        def eval(self, *args: Any) -> Any:
+            yield from runner.rows(*args)
+
+    return Rows
+
+
+def _plain(value: Any) -> Any:
+    """numpy's numbers as Python's."""
+    return value.item() if hasattr(value, "item") and hasattr(value, "dtype") else value
+
+
+def from_spark(data_type: DataType) -> Convert | None:
+    """How an argument changes, None if it stays as Spark gives it."""
+    if isinstance(data_type, RowType):
+        names = data_type.field_names()
+        inner = [from_spark(f.data_type) for f in data_type]
+        return lambda row: make_row([_through(c, v) for c, v in zip(inner, row, strict=True)], names)
+    if isinstance(data_type, ArrayType):
+        element = from_spark(data_type.element_type)
+        return None if element is None else lambda items: [_through(element, v) for v in items]
+    if isinstance(data_type, MapType):
+        value = from_spark(data_type.value_type)
+        return None if value is None else lambda pairs: {k: _through(value, v) for k, v in pairs.items()}
+    return bytes if spark_type(data_type) == "BINARY" else None
+
+
+def to_spark(data_type: DataType) -> Convert:
+    """How a result becomes what Spark takes: it gives NULL for a number of another kind."""
+    if isinstance(data_type, (FloatType, DoubleType)):
+        return float
+    if isinstance(data_type, DecimalType):
+        step = decimal.Decimal(1).scaleb(-data_type.scale)
+        context = decimal.Context(prec=60)
+        return lambda v: decimal.Decimal(_plain(v)).quantize(step, decimal.ROUND_HALF_UP, context)
+    if isinstance(data_type, RowType):
+        inner = [to_spark(f.data_type) for f in data_type]
+        return lambda row: tuple(_through(c, v) for c, v in zip(inner, row, strict=True))
+    if isinstance(data_type, ArrayType):
+        element = to_spark(data_type.element_type)
+        return lambda items: [_through(element, v) for v in items]
+    if isinstance(data_type, MapType):
+        key, value = to_spark(data_type.key_type), to_spark(data_type.value_type)
+        return lambda pairs: {_through(key, k): _through(value, v) for k, v in pairs.items()}
+    return _plain
+
+
+def _through(convert: Convert | None, value: Any) -> Any:
+    return value if convert is None or value is None else convert(value)
