@@ -1,0 +1,188 @@
+"""Between time and text or numbers: DATE_FORMAT, TO_TIMESTAMP, TO_DATE, TO_TIMESTAMP_LTZ, FROM_UNIXTIME,
+UNIX_TIMESTAMP.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from functools import partial
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.common import java_time
+from penstock.common.datatypes import CharType, DataTypes, IntegralType, VarCharType
+from penstock.sql.arrow.casts import cast_node
+from penstock.sql.arrow.clock_text import Piece, clock_column, plain_pieces
+from penstock.sql.arrow.compiler import Compiler, NoArrowForm, register, type_of
+from penstock.sql.arrow.failures import checked
+from penstock.sql.arrow.nodes import Node, apply, constant
+from penstock.sql.arrow.patterns import literal
+from penstock.sql.arrow.reading import read_date, read_timestamp
+from penstock.sql.arrow.temporal import local_clock
+from penstock.sql.arrow.text import text_node
+from penstock.sql.arrow.udf_calls import udf_node
+from penstock.sql.arrow.values import nulls, numbers, per_value
+from penstock.sql.arrow.zones import fixed_offset
+from penstock.sql.plan.rex import Call
+
+_TEXT = (CharType, VarCharType)
+_ISO = ("yyyy-MM-dd HH:mm:ss", "yyyy-MM-dd", "yyyy-MM-dd HH:mm:ss.SSS")
+_CLOCK = pa.timestamp("us")
+
+
+# --- to text --------------------------------------------------------------------------------------------
+
+
+def formatted(moment: Node, pattern: str) -> Node:
+    """A clock as text: plain digits are written by numpy, other patterns by the UDF's Python."""
+    try:
+        pieces = plain_pieces(pattern)
+    except java_time.PatternError as error:
+        raise NoArrowForm(str(error)) from None
+    if pieces is not None:
+        return apply(partial(_format_plain, pieces), pa.string(), moment)
+    return apply(partial(_format_any, pattern), pa.string(), moment, fails=True)
+
+
+def _format_plain(pieces: list[Piece], moments: pa.Array) -> pa.Array:
+    """
+    >>> _format_plain(plain_pieces("HH:mm"), pa.array([90_000_000], _CLOCK)).to_pylist()
+    ['00:01']
+    """
+    return clock_column(numbers(moments), nulls(moments), pieces)
+
+
+def _format_any(pattern: str, moments: pa.Array) -> pa.Array:
+    return per_value(partial(_format_one, pattern), pa.string(), moments)
+
+
+def _format_one(pattern: str, moment: dt.datetime) -> str:
+    return java_time.format_time(moment, pattern)
+
+
+def build_date_format(call: Call, compiler: Compiler) -> Node:
+    source, pattern = call.args[0], literal(call.args[1], "a date pattern")
+    if isinstance(source.type, _TEXT):
+        return formatted(apply(_read_with_time, _CLOCK, text_node(source, compiler)), pattern)
+    return formatted(local_clock(source, compiler), pattern)
+
+
+def _read_with_time(texts: pa.Array) -> pa.Array:
+    return per_value(_time_in, pa.int64(), texts).cast(_CLOCK)
+
+
+def _time_in(text: str) -> int | None:
+    return read_timestamp(3, 0, text) if " " in text else None
+
+
+def build_from_unixtime(call: Call, compiler: Compiler) -> Node:
+    """FROM_UNIXTIME (seconds[, pattern]), as the session's clock shows it."""
+    pattern = literal(call.args[1], "a date pattern") if len(call.args) > 1 else _ISO[0]
+    node = _moment_of(call, 1_000_000, compiler.offset_micros, _CLOCK, compiler)
+    return formatted(node, pattern)
+
+
+register("DATE_FORMAT", build_date_format)
+register("FROM_UNIXTIME", build_from_unixtime)
+
+# --- from numbers ---------------------------------------------------------------------------------------
+
+
+def _moment_of(call: Call, micros: int, offset: int, kind: pa.DataType, compiler: Compiler) -> Node:
+    """A whole number of units since 1970."""
+    number = call.args[0]
+    if not isinstance(number.type, IntegralType):
+        raise NoArrowForm(f"{call.name} of {number.type}")
+    node = cast_node(compiler.node(number), number.type, DataTypes.BIGINT(), compiler)
+    return apply(partial(_moments, micros, offset, kind), kind, node, fails=micros > 1)
+
+
+def _moments(micros: int, offset: int, kind: pa.DataType, counts: pa.Array) -> pa.Array:
+    total = checked(pc.multiply_checked, counts, pa.scalar(micros, pa.int64()))
+    return pc.add(total, pa.scalar(offset, pa.int64())).cast(kind)
+
+
+def build_to_ltz(call: Call, compiler: Compiler) -> Node:
+    """TO_TIMESTAMP_LTZ (number, precision) or (text[, pattern[, zone]])."""
+    kind = type_of(call)
+    if isinstance(call.args[0].type, _TEXT):
+        return _ltz_of_text(call, compiler)
+    digits = call.args[1] if len(call.args) > 1 else None
+    precision = 3 if digits is None else getattr(digits, "value", None)
+    if precision not in (0, 3, 6):
+        raise NoArrowForm(f"TO_TIMESTAMP_LTZ with precision {precision}")
+    return _moment_of(call, 10 ** (6 - precision), 0, kind, compiler)
+
+
+def _ltz_of_text(call: Call, compiler: Compiler) -> Node:
+    """Text is shown by a clock of its own; in the session's zone no hour may be missing or there twice."""
+    compiler.offset_micros  # noqa: B018  refuses other zones
+    kind, precision = type_of(call), call.type.precision  # type: ignore[attr-defined]
+    if len(call.args) == 1:
+        source = call.args[0]
+        clock = cast_node(text_node(source, compiler), source.type, DataTypes.TIMESTAMP(precision), compiler)
+    else:
+        clock = _parsed(call, precision, compiler)
+    zone = literal(call.args[2], "a time zone") if len(call.args) > 2 else "UTC"
+    offset = fixed_offset(zone)
+    if offset is None:
+        raise NoArrowForm(f"time zone {zone}")
+    return apply(partial(_as_moment, offset * 1_000_000, kind), kind, clock)
+
+
+def _as_moment(offset: int, kind: pa.DataType, clock: pa.Array) -> pa.Array:
+    return pc.subtract(clock.cast(pa.int64()), pa.scalar(offset, pa.int64())).cast(kind)
+
+
+register("TO_TIMESTAMP_LTZ", build_to_ltz)
+
+# --- from text ------------------------------------------------------------------------------------------
+
+
+def _parsed(call: Call, precision: int, compiler: Compiler) -> Node:
+    """A clock from text with an optional pattern; NULL where it does not fit."""
+    text = text_node(call.args[0], compiler)
+    pattern = literal(call.args[1], "a date pattern") if len(call.args) > 1 else None
+    if pattern is None or pattern in _ISO:
+        return apply(partial(_read, precision, pattern is not None), _CLOCK, text)
+    digits = constant(precision, pa.int32())
+    return udf_node("to_timestamp", _CLOCK, text, constant(pattern, pa.string()), digits)
+
+
+def _read(precision: int, trim: bool, texts: pa.Array) -> pa.Array:
+    return per_value(partial(_read_one, precision, trim), pa.int64(), texts).cast(_CLOCK)
+
+
+def _read_one(precision: int, trim: bool, text: str) -> int | None:
+    return read_timestamp(precision, 0, text.strip(" ") if trim else text)
+
+
+def build_to_timestamp(call: Call, compiler: Compiler) -> Node:
+    return _parsed(call, 3, compiler)
+
+
+def build_to_date(call: Call, compiler: Compiler) -> Node:
+    text = text_node(call.args[0], compiler)
+    if len(call.args) == 1:
+        return apply(_read_dates, pa.date32(), text)
+    pattern = constant(literal(call.args[1], "a date pattern"), pa.string())
+    return udf_node("to_date", pa.date32(), text, pattern)
+
+
+def _read_dates(texts: pa.Array) -> pa.Array:
+    return per_value(read_date, pa.int32(), texts).cast(pa.date32())
+
+
+def build_unix_timestamp(call: Call, compiler: Compiler) -> Node:
+    """UNIX_TIMESTAMP (text[, pattern]); without arguments it is the present, which no batch knows."""
+    if not call.args:
+        raise NoArrowForm("UNIX_TIMESTAMP()")
+    pattern = literal(call.args[1], "a date pattern") if len(call.args) > 1 else _ISO[0]
+    fixed = [constant(text, pa.string()) for text in (pattern, compiler.zone)]
+    return udf_node("unix_timestamp", pa.int64(), text_node(call.args[0], compiler), *fixed)
+
+
+register("TO_TIMESTAMP", build_to_timestamp)
+register("TO_DATE", build_to_date)
+register("UNIX_TIMESTAMP", build_unix_timestamp)
