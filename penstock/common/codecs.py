@@ -149,7 +149,6 @@ class TypedCodec(Codec):
     def __init__(self, type_info: TypeInformation, shape: Shape) -> None:
         self.type_info = type_info
         self.fingerprint = shape.fingerprint
-        self._shape = shape
         self._pack = msgspec.msgpack.Encoder().encode
         self._unpack_one = msgspec.msgpack.Decoder(shape.wire_type).decode
         self._unpack_batch = msgspec.msgpack.Decoder(list[shape.wire_type]).decode  # type: ignore[name-defined]

@@ -1,8 +1,11 @@
 """Every error that penstock raises: what happened, where, and what to do about it.
 
 An error carries three texts (`what`, `where`, `do`), the domain that caused it, whether trying again can
-help, and a stable code. The restart strategy, the REST API and the dashboard read the fields; only people
-read the text.
+help, and a stable code. Restarts, the REST API and the dashboard go by the fields; only people read the text.
+
+`retryable` decides about restarts: an error that is not fails the job at once, whatever the restart strategy
+says. It is False where the same must happen again (the program is wrong, state is damaged), and True where
+Flink would ask the restart strategy and something may be different next time.
 """
 
 from __future__ import annotations
@@ -158,14 +161,21 @@ class ExternalSystemError(PenstockError):
 
 
 class MalformedRecordError(PenstockError, ValueError):
-    """A record could not be read: names the file or split, the line or offset, and the value."""
+    """A record could not be read: names the file or split, the line or offset, and the value.
+
+    Tried again as Flink does: a file that was still being written is complete the next time.
+    """
 
     code = "MALFORMED_RECORD"
     domain = ErrorDomain.EXTERNAL
+    retryable = True
 
 
 class UserFunctionError(PenstockError):
-    """A user's function raised. The user's own traceback comes first."""
+    """A user's function raised. The user's own traceback comes first.
+
+    Tried again as Flink does: nobody knows what the function depends on.
+    """
 
     code = "USER_FUNCTION"
     domain = ErrorDomain.USER
@@ -180,7 +190,7 @@ class UserFunctionError(PenstockError):
 
 
 class JobExecutionError(PenstockError):
-    """A job failed and its restart strategy gave up; `__cause__` tells why."""
+    """A job failed for good; `__cause__` tells why. `domain` and `retryable` are those of the cause."""
 
     code = "JOB_EXECUTION"
     domain = ErrorDomain.USER
@@ -193,10 +203,25 @@ class JobCancelledError(PenstockError):
     domain = ErrorDomain.USER
 
 
+class JobEndedError(PenstockError):
+    """Something was asked of a job that has ended; if it failed, `__cause__` is what made it fail."""
+
+    code = "JOB_ENDED"
+    domain = ErrorDomain.USER
+
+
 class StateError(PenstockError):
     """State cannot be read, restored or written as asked."""
 
     code = "STATE"
+
+
+class LocalStateError(StateError):
+    """The copy of state on this machine cannot be used now; state itself is safe in checkpoint storage."""
+
+    code = "LOCAL_STATE"
+    domain = ErrorDomain.EXTERNAL
+    retryable = True
 
 
 class StateMigrationError(StateError, ValueError):
@@ -213,7 +238,17 @@ class CheckpointError(StateError):
     domain = ErrorDomain.EXTERNAL
 
 
+class DamagedStateError(CheckpointError):
+    """A state file is missing or not what was written: nothing can go on from a checkpoint that names it."""
+
+    code = "DAMAGED_STATE"
+
+
 class InvariantError(PenstockError, AssertionError):
-    """The books do not balance. Never the user's fault."""
+    """Something that always holds did not, or a failure that nobody foresaw. Never the user's fault.
+
+    Tried again: the job restarts from a committed epoch, where everything did hold.
+    """
 
     code = "INVARIANT"
+    retryable = True

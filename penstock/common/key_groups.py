@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from xxhash import xxh3_64_intdigest as _hash
 
-from penstock.common.errors import ValidationError
 from penstock.common.ids import DEFAULT_MAX_PARALLELISM, KeyGroup, SubtaskIndex
 
 UPPER_BOUND_MAX_PARALLELISM = 1 << 15
@@ -46,12 +45,3 @@ def default_max_parallelism(parallelism: int) -> int:
     wanted = parallelism + parallelism // 2
     power = 1 << max(0, wanted - 1).bit_length()
     return min(max(power, DEFAULT_MAX_PARALLELISM), UPPER_BOUND_MAX_PARALLELISM)
-
-
-def check_parallelism(parallelism: int, max_parallelism: int) -> None:
-    """Refuse a parallelism that would leave subtasks without key groups."""
-    if not 0 < parallelism <= max_parallelism <= UPPER_BOUND_MAX_PARALLELISM:
-        raise ValidationError(
-            f"parallelism {parallelism} with max parallelism {max_parallelism}",
-            do=f"keep 0 < parallelism <= max parallelism <= {UPPER_BOUND_MAX_PARALLELISM}",
-        )

@@ -30,6 +30,7 @@ from penstock.common.errors import TypeMismatchError, ValidationError
 from penstock.common.types import Row, RowKind
 
 if TYPE_CHECKING:
+    from penstock.common.logical_types import DataType
     from penstock.common.serializer import TypeSerializer
 
 __all__ = [
@@ -219,15 +220,23 @@ class RowTypeInfo(TypeInformation):
 
 
 class ExternalTypeInfo(TypeInformation):
-    """A type as the Table API hands it out: the same values as the type it wraps."""
+    """A type as the Table API hands it out: the same values as the type it wraps.
 
-    def __init__(self, type_info: TypeInformation) -> None:
+    `data_type` is the exact SQL type where the values came from a table; a stream that goes back has it again.
+    """
+
+    def __init__(self, type_info: TypeInformation, data_type: DataType | None = None) -> None:
         _require_types([type_info], "ExternalTypeInfo")
         self._type_info = type_info
+        self._data_type = data_type
 
     @property
     def type_info(self) -> TypeInformation:
         return self._type_info
+
+    @property
+    def data_type(self) -> DataType | None:
+        return self._data_type
 
     def need_conversion(self) -> bool:
         return self._type_info.need_conversion()

@@ -6,6 +6,10 @@
 
 Whatever a writer does before its committables are durable must be invisible (a hidden temporary file, an
 open transaction) and harmless if nobody ever commits it: a task may be killed and run again at any time.
+
+Two things are optional. A writer that is an `ArrowWriter` takes columns; sinks of SQL tables mostly do. A sink
+with a `SinkCoordinator` decides in the driver, once per epoch and knowing all of its committables, what else is
+committed with them: a folder that is complete, say.
 """
 
 from __future__ import annotations
@@ -13,14 +17,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.common.ids import EpochId
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True)
 class WriterContext:
-    """Where and when a writer runs. `attempt` is unique for every try of every epoch."""
+    """Where and when a writer runs.
+
+    `attempt` is unique for every try of every epoch. `job_id` is that of the job, or of a batch statement; it stays
+    the same when a job goes on from a checkpoint.
+    """
 
     subtask_index: int
     parallelism: int
@@ -55,6 +66,18 @@ class SinkWriter(ABC):
         return None
 
 
+class ArrowWriter(SinkWriter):
+    """A writer of a table that takes columns; one that does not gets tuples (see `connectors/table.py`)."""
+
+    @abstractmethod
+    def write_arrow(self, table: pa.Table) -> None:
+        """Takes a batch, in order: the sink's columns by position, then `__kind` (int8: 0 +I, 1 -U, 2 +U, 3 -D)
+        and `__pos` (int64: the order in which the changes were made)."""
+
+    def write(self, values: list[Any], timestamps: list[int] | None) -> None:
+        raise NotImplementedError(f"{type(self).__name__} takes columns: call write_arrow")
+
+
 class Committer(ABC):
     """Lives in the driver; makes an epoch's output visible."""
 
@@ -67,6 +90,42 @@ class Committer(ABC):
         return None
 
 
+@dataclass(frozen=True)
+class Moment:
+    """Where time stands at the end of an epoch, in milliseconds; `final`: no epoch comes after it."""
+
+    processing_time_ms: int
+    watermark: int
+    final: bool = False
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What a sink makes of an epoch.
+
+    Attributes:
+        committables: What is committed with the epoch.
+        state: What the coordinator wants to know in the next epoch; part of the checkpoint, so picklable.
+        wake_ms: The processing time at which it wants an epoch even if there is nothing to read.
+    """
+
+    committables: tuple[Any, ...] = ()
+    state: Any = None
+    wake_ms: int | None = None
+
+
+class SinkCoordinator(ABC):
+    """Lives in the driver; looks at all that the writers of an epoch have left, before it becomes durable."""
+
+    @abstractmethod
+    def at_epoch_end(self, committables: Sequence[Any], moment: Moment, state: Any) -> Taken:
+        """Says what is committed: the committables, more of them, or others.
+
+        Called once for every try of an epoch, after all its writers and before the checkpoint is written, so it
+        must change nothing anywhere. `state` is what the committed epoch before has left, at first None.
+        """
+
+
 class Sink(ABC):
     """Describes a sink; picklable. Subclass it to write your own: see docs/custom_connectors.md."""
 
@@ -77,4 +136,8 @@ class Sink(ABC):
 
     def create_committer(self) -> Committer | None:
         """Called once in the driver; None if writing is all there is to it."""
+        return None
+
+    def create_coordinator(self) -> SinkCoordinator | None:
+        """Called once in the driver; None if each writer decides for itself."""
         return None

@@ -11,6 +11,9 @@ budget was used up:
 A position is whatever the connector likes, as long as it is picklable and reading from it again gives the
 same records. A task that is retried starts from the same committed position, so nothing else is needed for
 exactly-once.
+
+Programs and SQL tables use the same sources. A source of a table reads tuples, or columns if its reader is an
+`ArrowReader`: a capability that whoever drives the reader asks for, and that a connector may leave out.
 """
 
 from __future__ import annotations
@@ -19,7 +22,12 @@ import enum
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from penstock.common.datatypes import RowType
 
 START = None
 """Position of a split of which nothing was read yet."""
@@ -47,11 +55,23 @@ class SourceBatch:
         values: The records.
         timestamps: Their event times if the connector knows them (Kafka does), else None.
         position: Where to go on after these records.
+        may_stop: False if reading cannot go on from there: whoever reads has to take the next batch too, whatever
+            the limit. For systems that give the records of a split in another order each time.
     """
 
     values: list[Any]
     timestamps: list[int] | None
     position: Any
+    may_stop: bool = True
+
+
+@dataclass(frozen=True)
+class ArrowBatch:
+    """Records read together, in columns; `position` and `may_stop` are those of a `SourceBatch`."""
+
+    batch: pa.RecordBatch
+    position: Any
+    may_stop: bool = True
 
 
 @dataclass(frozen=True)
@@ -143,6 +163,28 @@ class SourceReader(ABC):
     def close(self) -> None:
         """The process or the job ends; may never come."""
         return None
+
+
+class ArrowReader(SourceReader):
+    """A reader that can give columns; `row_type` says which. Each row is also a tuple of their values."""
+
+    row_type: RowType
+
+    @abstractmethod
+    def read_arrow(self, split: SourceSplit, position: Any, limit: ReadLimit) -> Iterator[ArrowBatch]:
+        """The same as `read`, in columns of the Arrow types of `row_type` (`formats/arrow_rows.py`).
+
+        It gives no more than `limit.max_records` rows, unless it cannot stop there: then it ends with the batch
+        in which it has had enough. Going on from a batch's position gives exactly the rows after it.
+        """
+
+    def read(self, split: SourceSplit, position: Any, limit: ReadLimit) -> Iterator[SourceBatch]:
+        from penstock.formats.arrow_rows import ArrowToRows
+
+        to_rows = ArrowToRows(self.row_type)
+        for found in self.read_arrow(split, position, limit):
+            rows = list(to_rows.rows(found.batch))
+            yield SourceBatch(rows, None, found.position, found.may_stop)
 
 
 class Source(ABC):

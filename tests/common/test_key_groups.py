@@ -4,9 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.common.errors import ValidationError
 from penstock.common.key_groups import (
-    check_parallelism,
     default_max_parallelism,
     key_group_for,
     key_group_range,
@@ -44,9 +42,3 @@ def test_keys_spread_over_the_groups():
 )
 def test_the_default_number_of_key_groups_follows_flinks_rule(parallelism, expected):
     assert default_max_parallelism(parallelism) == expected
-
-
-def test_more_subtasks_than_key_groups_are_refused():
-    check_parallelism(4, 4)
-    with pytest.raises(ValidationError, match="parallelism 5"):
-        check_parallelism(5, 4)

@@ -93,7 +93,7 @@ class SourceLoop:
             values.extend(batch.values)
             times.extend(batch.timestamps or [None] * len(batch.values))
             position = travelled(batch.position)
-            if budget is not None and len(values) >= budget:
+            if budget is not None and len(values) >= budget and batch.may_stop:
                 exhausted = False
                 break
         reader.close()

@@ -1,18 +1,17 @@
 """A source whose record number i is `generator(i)`: exactly reproducible, because the position is i.
 
-The indexes 0 to count-1 are cut into ranges like a number sequence. A rate limit is kept by the enumerator:
-when an epoch is planned, each split may read as far as the time since the start allows. A job that goes on
-from a checkpoint starts counting anew: it does not hurry to catch up with the time it was not running.
+The indexes 0 to count-1 are cut into ranges like a number sequence, and `ranges.py` keeps a rate limit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from penstock.common.errors import NotSupportedError, ValidationError
 from penstock.common.typeinfo import TypeInformation
+from penstock.connectors.datagen.ranges import UNBOUNDED_COUNT, RangeEnumerator
 from penstock.connectors.number_sequence import NumberSequenceSplit, split_range
 from penstock.connectors.source import (
     Boundedness,
@@ -23,13 +22,11 @@ from penstock.connectors.source import (
     SourceBatch,
     SourceReader,
     SourceSplit,
-    SplitEnumerator,
 )
 
 __all__ = ["DataGeneratorSource", "GeneratorFunction", "RateLimiterStrategy"]
 
 BATCH_RECORDS = 2_000
-UNBOUNDED_COUNT = 2**63 - 1
 
 
 class GeneratorFunction:
@@ -102,58 +99,16 @@ class DataGeneratorSource(Source):
     def boundedness(self) -> Boundedness:
         return Boundedness.CONTINUOUS_UNBOUNDED if self.count is None else Boundedness.BOUNDED
 
-    def create_enumerator(self, context: EnumeratorContext, restored: Any = None) -> SplitEnumerator:
-        return _DataGeneratorEnumerator(self, context.parallelism, restored)
+    def create_enumerator(self, context: EnumeratorContext, restored: Any = None) -> RangeEnumerator:
+        last = UNBOUNDED_COUNT if self.count is None else self.count - 1
+        splits = split_range(0, last, context.parallelism) if last >= 0 else []
+        return RangeEnumerator(splits, self.rate, restored)  # one record is due at once, as in Flink
 
     def create_reader(self) -> SourceReader:
         return _DataGeneratorReader(self.generator)
 
     def produced_type(self) -> TypeInformation | None:
         return self.type_info
-
-
-class _DataGeneratorEnumerator(SplitEnumerator):
-    """`restored` is the number of splits, which share the rate."""
-
-    def __init__(self, source: DataGeneratorSource, parallelism: int, restored: int | None) -> None:
-        self._source = source
-        self._pending: list[NumberSequenceSplit] = []
-        if restored is None:
-            last = UNBOUNDED_COUNT if source.count is None else source.count - 1
-            self._pending = split_range(0, last, parallelism) if last >= 0 else []
-        self._split_count = len(self._pending) if restored is None else restored
-        self._started_ms: int | None = None
-        self._start_positions: dict[str, int] = {}
-
-    def discover(self) -> Sequence[SourceSplit]:
-        splits, self._pending = self._pending, []
-        return splits
-
-    def plan_read(self, split: SourceSplit, position: Any, now_ms: int) -> ReadLimit | None:
-        assert isinstance(split, NumberSequenceSplit)
-        start = split.start if position is None else position
-        rate = self._source.rate
-        if rate is None or start > split.end:
-            return ReadLimit(end_position=split.end + 1, split_ends=True)
-        end = min(self._allowed(split, start, now_ms, rate), split.end + 1)
-        if end <= start:
-            return None
-        return ReadLimit(end_position=end, split_ends=end > split.end)
-
-    def _allowed(self, split: NumberSequenceSplit, start: int, now_ms: int, rate: float) -> int:
-        if self._started_ms is None:
-            self._started_ms = now_ms
-        begin = self._start_positions.setdefault(split.split_id, start)
-        # One record is due at once, so that slow rates begin with a record, as in Flink.
-        return begin + 1 + int((now_ms - self._started_ms) * rate / self._split_count / 1000)
-
-    def next_wakeup_ms(self, now_ms: int) -> int | None:
-        if self._source.rate is None:
-            return None
-        return now_ms + max(1, min(1_000, int(1_000 * self._split_count / self._source.rate)))
-
-    def snapshot(self) -> Any:
-        return self._split_count
 
 
 class _DataGeneratorReader(SourceReader):

@@ -12,12 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.common.errors import JobExecutionError, NotSupportedError, PenstockError, ValidationError
 from penstock.common.types import Row
-from penstock.sql.connectors import SqlConnector, find_connector
-from penstock.sql.functions.aggregates import Sums, other_sums, sums
+from penstock.connectors.registry import find_connector
+from penstock.connectors.table import SinkRequest, TableConnector
+from penstock.runtime.spark.failures import raised_message
 from penstock.sql.functions.text import quoted_name
-from penstock.sql.plan.algebra import Plan, Scan, Sink, walk_plan
+from penstock.sql.plan.algebra import InsertInto, Plan, Scan, walk_plan
 from penstock.sql.plan.required_columns import required_columns
 from penstock.sql.plan.rules import optimize
+from penstock.sql.spark import connector as _connector  # noqa: F401  (registers 'spark')
+from penstock.sql.spark import connector_io
+from penstock.sql.spark.decimal_sums import Sums, decimal_sums, way_after
 from penstock.sql.spark.text import SparkWriter
 from penstock.sql.spark.unscaled import UNSCALED
 from penstock.sql.spark.values import row_reader
@@ -69,17 +73,21 @@ class BatchExecutor:
         self.spark  # noqa: B018  the session has to be there to know
         return self._unscaled
 
-    def text(self, plan: Plan) -> str:
+    def text(self, plan: Plan, way: Sums = Sums.LONGS) -> str:
         """The Spark SQL text of a plan, which EXPLAIN shows."""
-        plan = optimize(plan)
+        plan = self._with_sums(optimize(plan), way)
         needed = required_columns(plan)
-        writer = SparkWriter(
-            lambda scan: self._relation(scan, needed.get(id(scan))), self._udf, self._knows_unscaled
-        )
+        writer = SparkWriter(lambda scan: self._relation(scan, needed.get(id(scan))), self._udf)
         return writer.text(plan)
 
-    def data_frame(self, plan: Plan) -> DataFrame:
-        text = self.text(plan)
+    def _with_sums(self, plan: Plan, way: Sums) -> Plan:
+        chosen = decimal_sums(plan, way)
+        if way is Sums.LONGS and chosen is not plan and not self._knows_unscaled():
+            return plan
+        return chosen
+
+    def data_frame(self, plan: Plan, way: Sums = Sums.LONGS) -> DataFrame:
+        text = self.text(plan, way)
         try:
             register_udfs(self.spark, text)
             return self.spark.sql(text)
@@ -93,19 +101,17 @@ class BatchExecutor:
         read = row_reader([f.type for f in plan.fields], [f.name for f in plan.fields])
         return read(self._run(plan, lambda frame: frame.toArrow()))
 
-    def insert(self, sink: Sink) -> None:
+    def insert(self, sink: InsertInto) -> None:
         """Writes the input of a sink, all or nothing where the connector can do that.
 
         Where it cannot, the query must not have to run again: decimals are added as Spark does it from the start.
         """
         connector = find_connector(sink.table.options, sink.identifier.as_summary_string())
         names = [f.name for f in sink.input.fields]
-        static = dict(sink.static_partition)
+        request = SinkRequest(overwrite=sink.overwrite, static_partition=dict(sink.static_partition))
         self._run(
             sink.input,
-            lambda frame: connector.write_batch(
-                self.spark, sink.table, frame.toDF(*names), sink.overwrite, static
-            ),
+            lambda frame: connector_io.write(connector, sink.table, frame.toDF(*names), request),
             Sums.LONGS if connector.all_or_nothing else Sums.DECIMALS,
             may_repeat=connector.all_or_nothing,
         )
@@ -119,22 +125,19 @@ class BatchExecutor:
         may_repeat: bool = True,
     ) -> Any:
         """Runs a query; again, with decimals added in another way, where this one turns out not to do."""
-        token = sums.set(way)
         try:
-            return action(self.data_frame(plan))
+            return action(self.data_frame(plan, way))
         except PenstockError:
             raise
         except Exception as error:
-            other = other_sums(str(error))
-            if other is None or other <= way:
+            other = way_after(raised_message(error), way)
+            if other is None:
                 raise spark_error(error) from error
             if not may_repeat:
                 raise NotSupportedError(
                     "a sum of more than 38 digits in an INSERT into this table",
                     "the query would have to run again, and some of its rows may have been written",
                 ) from error
-        finally:
-            sums.reset(token)
         return self._run(plan, action, other)
 
     def validate(self, plan: Plan) -> None:
@@ -142,10 +145,10 @@ class BatchExecutor:
         for node in walk_plan(plan):
             if isinstance(node, Scan):
                 self._source(node)
-            elif isinstance(node, Sink):
+            elif isinstance(node, InsertInto):
                 self._sink(node)
 
-    def _sink(self, sink: Sink) -> None:
+    def _sink(self, sink: InsertInto) -> None:
         path = sink.identifier.as_summary_string()
         connector = find_connector(sink.table.options, path)
         connector.validate(sink.table, "sink")
@@ -156,7 +159,7 @@ class BatchExecutor:
                 do="use INSERT INTO",
             )
 
-    def _source(self, scan: Scan) -> SqlConnector:
+    def _source(self, scan: Scan) -> TableConnector:
         path = scan.identifier.as_summary_string()
         connector = find_connector(scan.table.options, path)
         connector.validate(scan.table, "source")
@@ -172,7 +175,7 @@ class BatchExecutor:
         stored = [c.name for c in scan.table.schema.columns if c.is_physical]
         columns = stored if needed is None else [n for i, n in enumerate(stored) if i in needed]
         try:
-            relation = connector.batch_relation(self.spark, scan.table, columns)
+            relation = connector_io.relation(self.spark, connector, scan.table, columns)
         except PenstockError:
             raise
         except Exception as error:
@@ -183,7 +186,7 @@ class BatchExecutor:
         shown = ", ".join(f"{t} AS c{i}" for i, t in enumerate(texts)) or "0 AS c0"
         return f"SELECT {shown} FROM {relation}"
 
-    def _metadata(self, connector: SqlConnector, column: Any) -> str:
+    def _metadata(self, connector: TableConnector, column: Any) -> str:
         from penstock.sql.functions import Arg
         from penstock.sql.functions.casts import cast_sql
 
@@ -210,7 +213,7 @@ def spark_error(error: Exception) -> PenstockError:
     """A failure of Spark as ours: the reason in one line, Spark's own error as the cause."""
     if isinstance(error, PenstockError):
         return error
-    from penstock.sql.connectors import penstock_error
+    from penstock.sql.spark.errors import penstock_error
 
     known = penstock_error(error)
     if isinstance(known, PenstockError):

@@ -5,8 +5,7 @@ fresh alias where it is read: `(SELECT t1.c0 AS c0 FROM (…) t1)`. So no name o
 with anything, and a correlated subquery can say `t1.c2` of the query around it. One text is sent to Spark per
 query; Catalyst does the rest.
 
-`SparkWriter` holds what is particular to a session: how a table's rows are reached (`relation_of`), whether it knows
-the function `unscaled.UNSCALED`.
+`SparkWriter` is told what is particular to a session: how a table's rows are reached (`relation_of`).
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from penstock.common.datatypes import (
     BigIntType,
     DataType,
     DayTimeIntervalType,
-    DecimalType,
     LocalZonedTimestampType,
     NullType,
     YearMonthIntervalType,
@@ -64,6 +62,7 @@ from penstock.sql.plan.rex import (
     TypeRef,
     UdfCall,
 )
+from penstock.sql.spark.decimal_sums import Summand, Sums
 from penstock.sql.spark.unscaled import unscaled_text
 from penstock.sql.spark.windows import window_columns
 
@@ -87,11 +86,9 @@ class SparkWriter:
         self,
         relation_of: Callable[[Scan], str],
         udf_text: Callable[[UdfCall, list[str]], str] | None = None,
-        knows_unscaled: Callable[[], bool] = lambda: False,
     ) -> None:
         self._relation_of = relation_of
         self._udf_text = udf_text
-        self._knows_unscaled = knows_unscaled
         self._aliases = 0
         self._outer: list[Columns] = []
 
@@ -267,13 +264,6 @@ class SparkWriter:
         if definition.spark_aggregate is None:
             raise NotSupportedError(f"aggregate {call.name} in batch", "it has no Spark SQL form")
         args = [self._arg(a, columns) for a in call.args] or [_EVERY_ROW]
-        if (
-            call.name in ("SUM", "AVG")
-            and isinstance(call.args[0].type, DecimalType)
-            and self._knows_unscaled()
-        ):
-            whole = unscaled_text(call.args[0], lambda part: self.rex(part, columns))
-            args = [replace(args[0], unscaled=whole)]
         condition = None if call.filter is None else self.rex(call.filter, columns)
         order = ", ".join(self._sort_key(k, columns) for k in call.order) or None
         return definition.spark_aggregate(args, call.type, call.distinct, condition, order)
@@ -375,8 +365,16 @@ class SparkWriter:
     def _arg(self, rex: Rex, columns: Columns) -> Arg:
         if isinstance(rex, TypeRef):
             return Arg("", rex.type)
+        if isinstance(rex, Summand):
+            return self._summand(rex, columns)
         value = rex.value if isinstance(rex, Const) else NO_LITERAL
         return Arg(self.rex(rex, columns), rex.type, value)
+
+    def _summand(self, rex: Summand, columns: Columns) -> Arg:
+        arg = self._arg(rex.value, columns)
+        if rex.way is Sums.ONE_BY_ONE:
+            return replace(arg, one_by_one=True)
+        return replace(arg, unscaled=unscaled_text(rex.value, lambda part: self.rex(part, columns)))
 
     def _subquery(self, rex: SubqueryRex, columns: Columns) -> str:
         self._outer.append(columns)
@@ -406,7 +404,8 @@ def _is_constant(rex: Rex) -> bool:
 def _only_where(condition: str, arg: Arg) -> Arg:
     """FILTER inside OVER: a value where the condition holds, NULL elsewhere."""
     value = "1" if arg.sql == "*" else arg.sql
-    return Arg(f"CASE WHEN {condition} THEN {value} END", arg.type.nullable())
+    text = f"CASE WHEN {condition} THEN {value} END"
+    return Arg(text, arg.type.nullable(), one_by_one=arg.one_by_one)
 
 
 def literal(value: Any, data_type: DataType) -> str:

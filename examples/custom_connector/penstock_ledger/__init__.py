@@ -1,0 +1,1 @@
+"""Tables of a SQLite file, read in the order in which rows were inserted and written exactly once."""

@@ -1,1 +1,0 @@
-"""The catalog of tables in a database that is reached by JDBC options."""
