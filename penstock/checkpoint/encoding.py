@@ -102,12 +102,6 @@ def _index(tail: Json) -> bytes:
     return json.dumps(tail.get("parts")).encode()
 
 
-def header_of(data: bytes) -> Json:
-    """The readable part alone."""
-    header: Json = json.loads(data.partition(b"\n")[0])
-    return header
-
-
 def _metadata(header: Json, parts: list[bytes]) -> CheckpointMetadata:
     return CheckpointMetadata(
         epoch=EpochId(header["epoch"]),

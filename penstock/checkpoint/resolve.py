@@ -2,21 +2,33 @@
 
 State is found by operator uid. Operators of the program that the checkpoint does not know start empty; state
 whose operator the program does not have any more is an error, unless the user allows it to be dropped.
-Another parallelism gives each subtask the former subtasks whose key groups it takes over.
+
+What a subtask takes over, kind by kind:
+
+    keyed state       the handles whose key groups overlap its own. Not simply its own handle even at the same
+                      parallelism: the files of a savepoint may have been rewritten in one piece
+    operator state    its own; at another parallelism everybody's, and the state backend cuts lists and
+                      repeats broadcasts
+    runtime state     its own; at another parallelism every former subtask's goes to exactly one, except that
+                      a source looks through all of them, because its splits may have moved
+
+`runtime/progress.py` plans the epochs from these decisions and makes none of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
-from penstock.checkpoint.handles import FileRef, KeyedStateHandle
+from penstock.checkpoint.handles import FileRef, KeyedStateHandle, OperatorSubtaskState
 from penstock.checkpoint.metadata import CheckpointMetadata, OperatorCheckpoint, SourceCheckpoint
 from penstock.common.errors import StateMigrationError
 from penstock.common.ids import EpochId, OperatorUid
 from penstock.common.key_groups import key_group_range
 
 Blob = bytes | FileRef
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -28,23 +40,19 @@ class OperatorDescription:
     parallelism: int
     max_parallelism: int
     keyed: bool = False
+    is_source: bool = False
 
 
 @dataclass(frozen=True)
 class SubtaskRestore:
-    """What one subtask starts with.
+    """What one subtask goes on from. All of it is empty for an operator that the checkpoint does not know.
 
-    With the former parallelism `operator_states`, `function_states` and `runtime_states` hold the one of the
-    same subtask; otherwise those of all former subtasks, in order, and the operator sees to its share.
+    `states` are the former subtasks whose runtime and function state it takes over.
     """
 
-    first_key_group: int
-    last_key_group: int
     keyed: tuple[KeyedStateHandle, ...] = ()
     operator_states: tuple[Blob, ...] = ()
-    function_states: tuple[Blob, ...] = ()
-    runtime_states: tuple[Blob, ...] = ()
-    rescaled: bool = False
+    states: tuple[OperatorSubtaskState, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -87,9 +95,15 @@ def resolve_restore(
     )
 
 
+def own_states(states: Sequence[OperatorSubtaskState]) -> tuple[SubtaskRestore, ...]:
+    """What the subtasks go on from after an epoch: each from what it reported itself."""
+    return tuple(
+        SubtaskRestore(_some(state.keyed), _some(state.operator_state), (state,)) for state in states
+    )
+
+
 def _empty(op: OperatorDescription) -> tuple[SubtaskRestore, ...]:
-    ranges = (key_group_range(i, op.max_parallelism, op.parallelism) for i in range(op.parallelism))
-    return tuple(SubtaskRestore(groups.start, groups.stop - 1) for groups in ranges)
+    return (SubtaskRestore(),) * op.parallelism
 
 
 def _restore(op: OperatorDescription, former: OperatorCheckpoint) -> tuple[SubtaskRestore, ...]:
@@ -107,28 +121,27 @@ def _restore(op: OperatorDescription, former: OperatorCheckpoint) -> tuple[Subta
             where=f"operator {op.name!r}",
             do="key the stream as before, or give the operator another uid to start without the state",
         )
-    return tuple(_subtask_restore(op, former, i) for i in range(op.parallelism))
+    return tuple(_share(op, former.subtasks, i) for i in range(op.parallelism))
 
 
-def _subtask_restore(op: OperatorDescription, former: OperatorCheckpoint, subtask: int) -> SubtaskRestore:
+def _share(op: OperatorDescription, former: Sequence[OperatorSubtaskState], subtask: int) -> SubtaskRestore:
+    taken = with_operator_state = tuple(former)
+    if op.parallelism == len(former):
+        taken = with_operator_state = (former[subtask],)
+    elif not op.is_source:
+        taken = taken[subtask :: op.parallelism]
     groups = key_group_range(subtask, op.max_parallelism, op.parallelism)
-    first, last = groups.start, groups.stop - 1
-    rescaled = op.parallelism != len(former.subtasks)
-    sources = former.subtasks if rescaled else (former.subtasks[subtask],)
-    handles = tuple(
-        sub.keyed
-        for sub in former.subtasks
-        if sub.keyed is not None and sub.keyed.first_key_group <= last and sub.keyed.last_key_group >= first
-    )
-    return SubtaskRestore(
-        first,
-        last,
-        handles,
-        tuple(s.operator_state for s in sources if s.operator_state is not None),
-        tuple(s.function_state for s in sources if s.function_state is not None),
-        tuple(s.runtime_state for s in sources if s.runtime_state is not None),
-        rescaled,
-    )
+    handles = tuple(h.keyed for h in former if h.keyed is not None and _overlap(h.keyed, groups))
+    operator_states = (state.operator_state for state in with_operator_state)
+    return SubtaskRestore(handles, tuple(s for s in operator_states if s is not None), taken)
+
+
+def _overlap(handle: KeyedStateHandle, groups: range) -> bool:
+    return handle.first_key_group < groups.stop and handle.last_key_group >= groups.start
+
+
+def _some(item: T | None) -> tuple[T, ...]:
+    return () if item is None else (item,)
 
 
 def _without_operator(metadata: CheckpointMetadata, known: set[OperatorUid]) -> list[OperatorUid]:

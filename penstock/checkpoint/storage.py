@@ -17,7 +17,7 @@ from penstock.checkpoint.encoding import decode_metadata, encode_metadata
 from penstock.checkpoint.filesystem import filesystem_for
 from penstock.checkpoint.handles import FileRef
 from penstock.checkpoint.metadata import CheckpointMetadata
-from penstock.common.errors import CheckpointError
+from penstock.common.errors import CheckpointError, DamagedStateError
 from penstock.common.ids import EpochId
 
 METADATA_FILE = "_metadata"
@@ -54,11 +54,15 @@ class CheckpointStorage:
         try:
             data = files.read(ref.path)
         except FileNotFoundError as error:
-            raise CheckpointError(
+            raise DamagedStateError(
                 "a state file is missing", where=ref.path, do="restore from another checkpoint or savepoint"
             ) from error
         verify(ref, data)
         return data
+
+    def discard(self, ref: FileRef) -> None:
+        """Removes a file that no checkpoint names."""
+        self._files.delete(ref.path)
 
     # --- checkpoints ------------------------------------------------------------------------------------
 
@@ -94,6 +98,27 @@ class CheckpointStorage:
             except CheckpointError as error:
                 _log.warning("checkpoint %s is not usable: %s", epoch, error)
         return None
+
+    def usable(self) -> list[str]:
+        """Paths of the checkpoints that a job can go on from, newest first: all their files are as written.
+
+        Reads every state file, so it is for after a failure.
+        """
+        intact: dict[FileRef, bool] = {}
+        paths = []
+        for metadata in self._sort_out(len(self.list_checkpoints()))[0]:
+            for ref in metadata.files - intact.keys():
+                intact[ref] = self._is_intact(ref)
+            if all(intact[ref] for ref in metadata.files):
+                paths.append(self.checkpoint_path(metadata.epoch))
+        return paths
+
+    def _is_intact(self, ref: FileRef) -> bool:
+        try:
+            self.read_file(ref)
+        except (CheckpointError, OSError):
+            return False
+        return True
 
     def retain(self, last_n: int, keep: frozenset[str] = frozenset()) -> list[str]:
         """Deletes all but the newest `last_n` complete checkpoints, and the files that only they needed.
@@ -189,9 +214,9 @@ def read_metadata(path: str) -> CheckpointMetadata:
 
 
 def verify(ref: FileRef, data: bytes) -> None:
-    """CheckpointError unless the bytes are the ones that were written."""
+    """DamagedStateError unless the bytes are the ones that were written."""
     if len(data) != ref.size_bytes or xxh3_64_hexdigest(data) != ref.checksum:
-        raise CheckpointError(
+        raise DamagedStateError(
             f"a state file is damaged: {len(data)} bytes with checksum {xxh3_64_hexdigest(data)}, "
             f"not {ref.size_bytes} with {ref.checksum}",
             where=ref.path,
@@ -211,6 +236,6 @@ class MemoryFiles:
 
     def read_file(self, ref: FileRef) -> bytes:
         if ref.path not in self.data:
-            raise CheckpointError("a state file is missing", where=ref.path)
+            raise DamagedStateError("a state file is missing", where=ref.path)
         verify(ref, self.data[ref.path])
         return self.data[ref.path]

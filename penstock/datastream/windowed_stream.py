@@ -30,7 +30,6 @@ from penstock.functions.window import (
     ProcessWindowFunction,
     WindowFunction,
 )
-from penstock.functions.window_adapters import FoldingAllWindowFunction, FoldingWindowFunction
 from penstock.functions.wrap import as_function
 
 if TYPE_CHECKING:
@@ -50,7 +49,6 @@ class _Windows:
 
     _window_function: type
     _process_function: type
-    _folding_function: type
     _operator_name: str
     _all_windows: bool
 
@@ -188,11 +186,7 @@ class _Windows:
             )
             is_process = isinstance(function, self._process_function)
             after = {"process_function" if is_process else "window_function": function}
-        if self._evictor is None:
-            return self._build(output_type, **fold, **after)
-        # An evictor needs the elements themselves, so they are folded when the window fires.
-        folded = self._folding_function(fold.get("reduce") or fold["aggregate"], *after.values())
-        return self._build(output_type, process_function=folded)
+        return self._build(output_type, **fold, **after)
 
     def _build(self, output_type: TypeInformation | None, **computation: Any) -> DataStream:
         stream = self._keyed_stream
@@ -245,7 +239,6 @@ class WindowedStream(_Windows):
 
     _window_function = WindowFunction
     _process_function = ProcessWindowFunction
-    _folding_function = FoldingWindowFunction
     _operator_name = "Window"
     _all_windows = False
 
@@ -255,7 +248,6 @@ class AllWindowedStream(_Windows):
 
     _window_function = AllWindowFunction
     _process_function = ProcessAllWindowFunction
-    _folding_function = FoldingAllWindowFunction
     _operator_name = "AllWindow"
     _all_windows = True
 

@@ -1,25 +1,22 @@
 """Functions that the API puts around a user's function so that one window operator serves all cases.
 
-Windows with an evictor keep every element, so a reduce or aggregate on them happens when the window fires;
-joins and co-groups are windows over a union of tagged elements. Each adapter calls the user's `open`,
-`close` and `clear`, and points at the user's function as `user_callable`, for names and carried attributes.
+Joins and co-groups are windows over a union of tagged elements. Each adapter calls the user's `open` and `close`,
+and points at the user's function as `user_callable`, for names and carried attributes.
 """
 
 from __future__ import annotations
 
+import functools
 from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
 from penstock.functions.base import RuntimeContext
-from penstock.functions.element import AggregateFunction, ReduceFunction
 from penstock.functions.join import CoGroupFunction, FlatJoinFunction, JoinFunction
-from penstock.functions.window import ProcessAllWindowFunction, ProcessWindowFunction, WindowFunction
+from penstock.functions.window import WindowFunction
 
 __all__ = [
     "CoGroupWindowFunction",
-    "FoldingAllWindowFunction",
-    "FoldingWindowFunction",
     "JoinWindowFunction",
     "fold_elements",
     "tag_left",
@@ -94,88 +91,11 @@ class JoinWindowFunction(_SplittingWindowFunction):
         return (result for left, right in pairs for result in join(left, right) or ())
 
 
-def fold_elements(fold: ReduceFunction | AggregateFunction, elements: Iterable[Any]) -> Any:
-    """Reduces or aggregates all elements at once."""
-    if isinstance(fold, ReduceFunction):
-        iterator = iter(elements)
-        result = next(iterator)
-        for element in iterator:
-            result = fold.reduce(result, element)
-        return result
+def fold_elements(fold: Any, elements: Iterable[Any]) -> Any:
+    """Aggregates all elements at once, or reduces them, of which there must be one then."""
+    if not hasattr(fold, "create_accumulator"):
+        return functools.reduce(getattr(fold, "reduce", fold), elements)
     accumulator = fold.create_accumulator()
     for element in elements:
         accumulator = fold.add(element, accumulator)
     return fold.get_result(accumulator)
-
-
-class FoldingWindowFunction(ProcessWindowFunction):
-    """Folds the elements of an evicting window when it fires, then calls the window function, if any."""
-
-    def __init__(self, fold: Any, window_function: Any = None) -> None:
-        self.user_callable = fold
-        self.window_function = window_function
-
-    def open(self, runtime_context: RuntimeContext) -> None:
-        self.user_callable.open(runtime_context)
-        if self.window_function is not None:
-            self.window_function.open(runtime_context)
-
-    def close(self) -> None:
-        self.user_callable.close()
-        if self.window_function is not None:
-            self.window_function.close()
-
-    def process(
-        self, key: Any, context: ProcessWindowFunction.Context, elements: Iterable[Any]
-    ) -> Iterable[Any] | None:
-        elements = list(elements)
-        if not elements:
-            return None
-        result = fold_elements(self.user_callable, elements)
-        if self.window_function is None:
-            return [result]
-        return self._evaluate(key, context, result)
-
-    def _evaluate(self, key: Any, context: Any, result: Any) -> Iterable[Any] | None:
-        if isinstance(self.window_function, ProcessWindowFunction):
-            return self.window_function.process(key, context, [result])
-        return self.window_function.apply(key, context.window(), [result])  # type: ignore[no-any-return]
-
-    def clear(self, context: ProcessWindowFunction.Context) -> None:
-        if isinstance(self.window_function, ProcessWindowFunction):
-            self.window_function.clear(context)
-
-
-class FoldingAllWindowFunction(ProcessAllWindowFunction):
-    """`FoldingWindowFunction` for windows of a stream without keys."""
-
-    def __init__(self, fold: Any, window_function: Any = None) -> None:
-        self.user_callable = fold
-        self.window_function = window_function
-
-    def open(self, runtime_context: RuntimeContext) -> None:
-        self.user_callable.open(runtime_context)
-        if self.window_function is not None:
-            self.window_function.open(runtime_context)
-
-    def close(self) -> None:
-        self.user_callable.close()
-        if self.window_function is not None:
-            self.window_function.close()
-
-    def process(
-        self, context: ProcessAllWindowFunction.Context, elements: Iterable[Any]
-    ) -> Iterable[Any] | None:
-        elements = list(elements)
-        if not elements:
-            return None
-        result = fold_elements(self.user_callable, elements)
-        if self.window_function is None:
-            return [result]
-        if isinstance(self.window_function, ProcessAllWindowFunction):
-            return self.window_function.process(context, [result])
-        return self.window_function.apply(context.window(), [result])  # type: ignore[no-any-return]
-
-    def clear(self, context: ProcessAllWindowFunction.Context) -> None:
-        if isinstance(self.window_function, ProcessAllWindowFunction):
-            self.window_function.clear(context)

@@ -10,7 +10,7 @@ import functools
 import inspect
 from abc import ABCMeta
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from penstock.common.errors import NotSupportedError, TypeMismatchError
 from penstock.functions.async_function import AsyncFunction
@@ -35,8 +35,6 @@ from penstock.functions.window import (
 )
 
 __all__ = ["as_function", "as_key_selector", "as_partitioner", "function_name", "source_location"]
-
-F = TypeVar("F", bound=Function)
 
 
 def _wrapper(interface: type[Function], method: str) -> Callable[[Callable[..., Any]], Function]:

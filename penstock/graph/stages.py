@@ -13,6 +13,10 @@ sources form a *level*, and a level is one Spark stage, its partitions being the
 So a job is one linear chain of Spark stages whatever the shape of its graph: one Spark job per epoch, and
 nothing to persist where the graph branches. An edge that skips a level is relayed, as bytes, by the tasks in
 between.
+
+A stage with linear SQL that only Catalyst can compute runs in *acts*: a Python process, Catalyst, another Python
+process, all within one Spark task. The nodes behind the first such edge are act 1, and so on; between two acts
+there is always exactly one segment.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from penstock.graph.stream_graph import StreamEdge, StreamGraph
+from penstock.graph.transformations import PartitionerKind
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,12 @@ class Stage:
     local_edges: tuple[int, ...]
     exchanges_in: tuple[int, ...]
     exchanges_out: tuple[int, ...]
+    acts: tuple[tuple[int, ...], ...] = ()
+    segments: tuple[int, ...] = ()
+    """The edge whose segment stands between act i and act i + 1."""
+
+    def act_of(self, node_id: int) -> int:
+        return next(i for i, nodes in enumerate(self.acts) if node_id in nodes)
 
 
 @dataclass(frozen=True)
@@ -113,17 +124,37 @@ def _stage(
     graph: StreamGraph, level: Sequence[int], stage_id: int, depth: int, offset: int, nodes: list[int]
 ) -> Stage:
     members = set(nodes)
+    fused = [e for e in graph.edges if e.source in members and _is_fused(graph, level, e)]
+    acts, segments = _acts(nodes, fused)
     return Stage(
         id=stage_id,
         level=depth,
         offset=offset,
         parallelism=graph.nodes[nodes[0]].parallelism,
         nodes=tuple(nodes),
-        local_edges=tuple(e.id for e in graph.edges if e.source in members and _is_fused(graph, level, e)),
+        local_edges=tuple(e.id for e in fused),
         exchanges_in=tuple(
             e.id for e in graph.edges if e.target in members and not _is_fused(graph, level, e)
         ),
         exchanges_out=tuple(
             e.id for e in graph.edges if e.source in members and not _is_fused(graph, level, e)
         ),
+        acts=acts,
+        segments=segments,
     )
+
+
+def _acts(
+    nodes: Sequence[int], edges: Sequence[StreamEdge]
+) -> tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]:
+    """In which act each node of a stage runs, and the segments between the acts, in topological order."""
+    act = dict.fromkeys(nodes, 0)
+    segments: list[int] = []
+    for node in nodes:
+        for edge in (e for e in edges if e.target == node):
+            if edge.partitioner.kind is PartitionerKind.CATALYST:
+                segments.append(edge.id)
+                act[node] = max(act[node], len(segments))
+            else:
+                act[node] = max(act[node], act[edge.source])
+    return tuple(tuple(n for n in nodes if act[n] == i) for i in range(len(segments) + 1)), tuple(segments)

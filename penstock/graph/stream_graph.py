@@ -18,7 +18,6 @@ from penstock.common.errors import ValidationError
 from penstock.common.ids import OperatorUid
 from penstock.common.key_groups import default_max_parallelism
 from penstock.graph.transformations import (
-    ChainingStrategy,
     OperatorTransformation,
     Partitioner,
     PartitionerKind,
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
 
 FORWARD = Partitioner(PartitionerKind.FORWARD)
 REBALANCE = Partitioner(PartitionerKind.REBALANCE)
+_STAYS = (PartitionerKind.FORWARD, PartitionerKind.CATALYST)
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,6 @@ class GraphSettings:
 
     parallelism: int = 1
     max_parallelism: int | None = None
-    chaining_enabled: bool = True
     batch_mode: bool = False
 
 
@@ -77,6 +76,12 @@ class StreamNode:
 
     @property
     def is_keyed(self) -> bool:
+        t = self.transformation
+        return isinstance(t, OperatorTransformation) and t.is_keyed
+
+    @property
+    def sorts_by_key(self) -> bool:
+        """Whether BATCH mode hands it elements key by key; operators over tables bring keys together themselves."""
         return any(selector is not None for selector in self.key_selectors)
 
     @property
@@ -109,13 +114,10 @@ class StreamGraph:
     def inputs_of(self, node_id: int) -> list[StreamEdge]:
         return [edge for edge in self.edges if edge.target == node_id]
 
-    def outputs_of(self, node_id: int) -> list[StreamEdge]:
-        return [edge for edge in self.edges if edge.source == node_id]
-
     def is_local(self, edge: StreamEdge) -> bool:
         """True if element i stays with subtask i: such an edge needs no exchange."""
         same = self.nodes[edge.source].parallelism == self.nodes[edge.target].parallelism
-        return same and edge.partitioner.kind is PartitionerKind.FORWARD
+        return same and edge.partitioner.kind in _STAYS
 
 
 def build_stream_graph(sinks: Sequence[Transformation], settings: GraphSettings) -> StreamGraph:
@@ -209,7 +211,7 @@ class _Builder:
     def _add_edge(self, u: _Upstream, target: StreamNode, input_index: int) -> None:
         same_parallelism = u.node.parallelism == target.parallelism
         partitioner = u.partitioner or (FORWARD if same_parallelism else REBALANCE)
-        if partitioner.kind is PartitionerKind.FORWARD and not same_parallelism:
+        if partitioner.kind in _STAYS and not same_parallelism:
             raise ValidationError(
                 f"forward partitioning from '{u.node.name}' (parallelism {u.node.parallelism}) to "
                 f"'{target.name}' (parallelism {target.parallelism}) would have to change the parallelism",
@@ -233,18 +235,3 @@ def _generated_uid(position: int, t: Transformation, upstream: list[list[_Upstre
     """The same program gets the same uids: position, name and inputs decide, nothing random."""
     parts = [str(position), t.name, *(u.node.uid for group in upstream for u in group)]
     return xxhash.xxh3_128_hexdigest("\x00".join(parts).encode())
-
-
-def may_chain(graph: StreamGraph, edge: StreamEdge) -> bool:
-    """Flink's rule for putting two operators into one job vertex."""
-    source, target = graph.nodes[edge.source], graph.nodes[edge.target]
-    return (
-        graph.settings.chaining_enabled
-        and graph.is_local(edge)
-        and len(graph.inputs_of(target.id)) == 1
-        and (source.transformation.slot_sharing_group or "default")
-        == (target.transformation.slot_sharing_group or "default")
-        and source.transformation.chaining is not ChainingStrategy.NEVER
-        and target.transformation.chaining is ChainingStrategy.ALWAYS
-        and source.max_parallelism == target.max_parallelism
-    )

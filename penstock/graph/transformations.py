@@ -42,6 +42,7 @@ class PartitionerKind(enum.Enum):
     BROADCAST = "BROADCAST"
     GLOBAL = "GLOBAL"
     CUSTOM = "CUSTOM"
+    CATALYST = "CATALYST"
 
 
 @dataclass(frozen=True)
@@ -53,12 +54,41 @@ class Partitioner:
         key_selector: value -> key, for HASH and CUSTOM.
         key_type: TypeInformation of the key (None: any picklable value), for HASH.
         function: (key, number of partitions) -> partition, for CUSTOM.
+        key_columns: Columns of the key, for HASH over tables; () sends everything to one subtask.
+        segment: What Catalyst computes on the way, for CATALYST: a table stays with its subtask.
     """
 
     kind: PartitionerKind
     key_selector: Callable[[Any], Any] | None = None
     key_type: TypeInformation | None = None
     function: Callable[[Any, int], int] | None = None
+    key_columns: tuple[int, ...] | None = None
+    segment: CatalystSegment | None = None
+
+
+@dataclass(frozen=True)
+class CatalystSegment:
+    """Linear SQL that Catalyst runs between two operators of one subtask.
+
+    Attributes:
+        text: Spark SQL with `{view}` where the table before it is named.
+        input_schema: Columns of that table, as Spark DDL.
+        input_type: The same as visible columns of Flink's types; the hidden ones follow them.
+        output_type: Visible columns of the result; the hidden ones follow them there too.
+        prepare: Called in the driver with the Spark session before the text is planned.
+        steps: The plan that the text says, for people and tests.
+    """
+
+    text: str
+    input_schema: str
+    input_type: Any
+    output_type: Any
+    prepare: Callable[[Any], None] | None = None
+    steps: Sequence[Any] = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Tasks need the types only."""
+        return CatalystSegment, ("", "", self.input_type, self.output_type, None)
 
 
 @dataclass(eq=False)
@@ -86,6 +116,8 @@ class SourceTransformation(Transformation):
 
     source: Source = None  # type: ignore[assignment]
     watermark_strategy: WatermarkStrategy | None = None
+    changelog: bool = False
+    """Whether a source of tables gives the kind of each change as its last column."""
 
 
 @dataclass(eq=False)
@@ -97,6 +129,7 @@ class OperatorTransformation(Transformation):
         key_selectors: Per input, the key selector if the operator's state is keyed, else None. The key is
             computed again by the receiver, as in Flink, so the selector must be deterministic.
         key_type: TypeInformation of the key.
+        key_columns: For an operator over tables that keeps keyed state: per input the columns of the key.
         requires_broadcast_first: Hand over this input's elements before the others' of the same epoch
             (an input index), or None.
     """
@@ -104,11 +137,12 @@ class OperatorTransformation(Transformation):
     operator_factory: Callable[[], Operator] = None  # type: ignore[assignment]
     key_selectors: Sequence[Callable[[Any], Any] | None] = (None,)
     key_type: TypeInformation | None = None
+    key_columns: Sequence[tuple[int, ...]] | None = None
     requires_broadcast_first: int | None = None
 
     @property
     def is_keyed(self) -> bool:
-        return any(selector is not None for selector in self.key_selectors)
+        return self.key_columns is not None or any(selector is not None for selector in self.key_selectors)
 
 
 @dataclass(eq=False)
@@ -135,3 +169,5 @@ class SinkTransformation(Transformation):
     """Writes its input to a sink."""
 
     sink: Sink = None  # type: ignore[assignment]
+    changelog: bool = True
+    """Whether a sink of tables wants to know the kind of each change."""

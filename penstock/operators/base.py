@@ -24,10 +24,13 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from penstock.common.errors import InvariantError
 from penstock.common.ids import MIN_WATERMARK, EpochId, OperatorUid
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    import pyarrow as pa
 
     from penstock.metrics import MetricGroup
     from penstock.state.backend import KeyedStateBackend, OperatorStateBackend
@@ -43,6 +46,10 @@ class Output(ABC):
     def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Passes a batch on. `timestamps` is None if no element has one. The lists now belong to the
         receiver: do not change them afterwards."""
+
+    def emit_table(self, table: pa.Table) -> None:
+        """Passes changes in columns on (`delta/columns.py`); the table is not changed by anybody."""
+        raise InvariantError(f"{type(self).__name__} takes no tables")
 
     @abstractmethod
     def emit_side(self, tag_id: str, values: list[Any], timestamps: list[int] | None) -> None:
@@ -115,6 +122,10 @@ class Operator(ABC):
     def process_batch(self, input_index: int, values: list[Any], timestamps: list[int] | None) -> None:
         """Handles the elements of one input, in order."""
 
+    def process_table(self, input_index: int, table: pa.Table) -> None:
+        """Handles changes in columns; only operators over tables get any."""
+        raise InvariantError(f"'{self.context.name}' takes elements, not tables")
+
     def on_watermark(self, watermark: int) -> None:
         """The minimum over the inputs' watermarks has moved to `watermark`. Fire what is due, then pass it on.
 
@@ -126,9 +137,6 @@ class Operator(ABC):
 
     def advance(self, watermark: int) -> None:
         """Fires event-time timers and windows up to `watermark`."""
-
-    def on_input_watermark(self, input_index: int, watermark: int) -> None:
-        """One input's own watermark moved (before the minimum is taken). Rarely needed."""
 
     def on_idle(self, idle: bool) -> None:
         """All inputs became idle, or one became active again."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from penstock.functions.base import RuntimeContext
 from penstock.functions.carried import CarriedState
 from penstock.functions.checkpointed import CheckpointedFunction
 from penstock.operators.base import Operator
@@ -29,6 +30,10 @@ class FunctionOperator(Operator):
         """The user's objects that have a lifecycle, by a stable name."""
         return {"function": self.function}
 
+    def context_for(self, name: str) -> RuntimeContext:
+        """What the function of that name is opened with."""
+        return self.runtime_context
+
     def open(self) -> None:
         self.runtime_context = StreamingRuntimeContext(self.context)
         self.timer_service = self._make_timer_service()
@@ -36,7 +41,7 @@ class FunctionOperator(Operator):
         self._carried = {name: CarriedState(function) for name, function in functions.items()}
         for name, function in functions.items():
             self._initialize_state(function)
-            self._lifecycle(function, "open", self.runtime_context)
+            self._lifecycle(function, "open", self.context_for(name))
             self._carried[name].after_open()
 
     def close(self) -> None:

@@ -112,6 +112,31 @@ class StreamingRuntimeContext(RuntimeContext):
         return state
 
 
+class StatelessRuntimeContext(StreamingRuntimeContext):
+    """For functions that combine the elements of a window: everything but state.
+
+    Flink refuses rich functions there, because which key and window are current is the operator's business: a
+    call of `merge` may be about several windows. What the function has to remember belongs in its accumulator.
+    """
+
+    def __init__(self, context: OperatorContext, accumulators: dict[str, Any]) -> None:
+        super().__init__(context)
+        self.accumulators = accumulators
+
+    def get_operator_state_store(self) -> Any:
+        raise self._no_state("operator state")
+
+    def _keyed_state(self, descriptor: StateDescriptor) -> Any:
+        raise self._no_state(f"state {descriptor.name!r}")
+
+    def _no_state(self, what: str) -> ValidationError:
+        return ValidationError(
+            f"{what} in a function that reduces or aggregates the elements of a window",
+            where=f"operator {self._context.name!r}",
+            do="keep it in the accumulator, or pass a ProcessWindowFunction too, which has state",
+        )
+
+
 def cached_files(option: str) -> dict[str, str]:
     """Registered files by name, from the value of `pipeline.cached-files`.
 

@@ -78,7 +78,7 @@ class SourceOperator(Operator):
             position = batch.position
             count += len(batch.values)
             yield position, count, False
-            if limit.max_records is not None and count >= limit.max_records:
+            if limit.max_records is not None and count >= limit.max_records and batch.may_stop:
                 return
         finished = self._bounded if limit.split_ends is None else limit.split_ends
         if finished:

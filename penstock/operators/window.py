@@ -20,10 +20,12 @@ from typing import Any
 
 from penstock.common.errors import InvariantError, ValidationError
 from penstock.common.ids import MAX_TIMESTAMP, MIN_TIMESTAMP
+from penstock.functions.base import RuntimeContext
 from penstock.functions.timers import TimeDomain
 from penstock.operators.failures import user_error
 from penstock.operators.keyed import KeyedOperator
 from penstock.operators.merging_window_set import MergingWindowSet
+from penstock.operators.runtime_context import StatelessRuntimeContext
 from penstock.operators.window_contents import EvictableContents, WindowContents
 from penstock.operators.window_context import AssignerContext, EvictorContext, TriggerContext, WindowContext
 from penstock.operators.window_function import InternalWindowFunction
@@ -88,6 +90,11 @@ class WindowOperator(KeyedOperator):
             "evictor": self.evictor,
         }
         return {name: function for name, function in named.items() if function is not None}
+
+    def context_for(self, name: str) -> RuntimeContext:
+        if name == "combiner":
+            return StatelessRuntimeContext(self.context, self.runtime_context.accumulators)
+        return super().context_for(name)
 
     def open(self) -> None:
         super().open()

@@ -8,7 +8,7 @@ elements, which then does not fire.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock.common.typeinfo import Types
@@ -47,14 +47,6 @@ class WindowContents(ABC):
     def merge(self, target: Any, sources: Sequence[Any]) -> None:
         """Moves the contents of the namespaces `sources` into `target`, for the current key."""
 
-    @abstractmethod
-    def as_elements(self, contents: Any) -> Iterable[Any]:
-        """`contents` as the iterable that window functions take."""
-
-    @abstractmethod
-    def as_results(self, contents: Any) -> Iterable[Any]:
-        """`contents` as results, for windows without a window function."""
-
 
 class ListContents(WindowContents):
     """All elements, in the order in which they came."""
@@ -78,12 +70,6 @@ class ListContents(WindowContents):
 
     def merge(self, target: Any, sources: Sequence[Any]) -> None:
         self._backend.merge_namespaces(self._descriptor, target, sources)
-
-    def as_elements(self, contents: Any) -> Iterable[Any]:
-        return contents  # type: ignore[no-any-return]
-
-    def as_results(self, contents: Any) -> Iterable[Any]:
-        return contents  # type: ignore[no-any-return]
 
 
 class EvictableContents(ListContents):
@@ -171,12 +157,6 @@ class CombinedContents(WindowContents):
         backend.set_current_namespace(target)
         if merged is not None:
             state.update(merged)
-
-    def as_elements(self, contents: Any) -> Iterable[Any]:
-        return contents  # type: ignore[no-any-return]
-
-    def as_results(self, contents: Any) -> Iterable[Any]:
-        return contents  # type: ignore[no-any-return]
 
 
 class ReduceContents(CombinedContents):

@@ -16,7 +16,6 @@ from penstock.operators.window_contents import (
     WindowContents,
 )
 from penstock.operators.window_function import (
-    AggregateAll,
     ApplyAllFunction,
     ApplyFunction,
     InternalWindowFunction,
@@ -24,7 +23,6 @@ from penstock.operators.window_function import (
     Precombined,
     ProcessAllFunction,
     ProcessFunction,
-    ReduceAll,
 )
 from penstock.operators.window_panes import PaneWindowOperator
 from penstock.operators.window_sessions import SessionWindowOperator
@@ -79,12 +77,10 @@ def build_window_operator(
     if reduce is None and aggregate is None and function.is_pass_through:
         raise ValidationError("a window needs a function", do="reduce, aggregate, apply or process it")
     contents = _contents(evictor, reduce, aggregate, element_type, accumulator_type)
-    if evictor is not None and reduce is not None:
-        function = Precombined(ReduceAll(reduce), function)
-    elif evictor is not None and aggregate is not None:
-        function = Precombined(AggregateAll(aggregate), function)
-    if evictor is not None:
-        contents.user_function = reduce or aggregate
+    combiner = reduce if reduce is not None else aggregate
+    if evictor is not None and combiner is not None:
+        function = Precombined(combiner, function)
+        contents.user_function = combiner
     kind = WindowOperator
     if evictor is None and (reduce is not None or aggregate is not None) and _fires_at_end(trigger):
         if _is_plain_tumbling(assigner):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from penstock.functions.window_adapters import fold_elements
 from penstock.operators.function_operator import bound
 
 if TYPE_CHECKING:
@@ -81,10 +81,13 @@ class ProcessAllFunction(ProcessFunction):
 
 
 class Precombined(InternalWindowFunction):
-    """Combines all elements when the window fires, then evaluates: reduce and aggregate with an evictor."""
+    """Combines all elements when the window fires, then evaluates: reduce and aggregate with an evictor.
 
-    def __init__(self, combine: Callable[[list[Any]], Any], function: InternalWindowFunction) -> None:
-        self._combine = combine
+    An evictor needs the elements themselves, so they cannot be combined as they come.
+    """
+
+    def __init__(self, combiner: Any, function: InternalWindowFunction) -> None:
+        self._combiner = combiner
         self._function = function
         self.user_function = function.user_function
 
@@ -92,30 +95,7 @@ class Precombined(InternalWindowFunction):
         elements = list(elements)
         if not elements:
             return None
-        return self._function.process(key, context, (self._combine(elements),))
+        return self._function.process(key, context, (fold_elements(self._combiner, elements),))
 
     def clear(self, context: WindowContext) -> None:
         self._function.clear(context)
-
-
-class ReduceAll:
-    """A list reduced to one value."""
-
-    def __init__(self, function: Any) -> None:
-        self.function = function
-
-    def __call__(self, elements: list[Any]) -> Any:
-        return functools.reduce(bound(self.function, "reduce"), elements)
-
-
-class AggregateAll:
-    """A list aggregated to one result."""
-
-    def __init__(self, function: Any) -> None:
-        self.function = function
-
-    def __call__(self, elements: list[Any]) -> Any:
-        accumulator = self.function.create_accumulator()
-        for element in elements:
-            accumulator = self.function.add(element, accumulator)
-        return self.function.get_result(accumulator)

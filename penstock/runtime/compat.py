@@ -13,24 +13,10 @@ import importlib.machinery
 import importlib.util
 import sys
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 _ALIAS = "pyflink"
 _TARGET = "penstock"
-
-_resets: list[Callable[[], None]] = []
-
-
-def on_reset(callback: Callable[[], None]) -> Callable[[], None]:
-    """Registers what forgets a process-wide default (an environment, a job registry); usable as decorator."""
-    _resets.append(callback)
-    return callback
-
-
-def reset_defaults() -> None:
-    """Forgets every process-wide default, as if the process had just started."""
-    for callback in _resets:
-        callback()
 
 
 def install_pyflink_alias() -> None:

@@ -11,7 +11,7 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -22,13 +22,15 @@ from penstock.checkpoint.metadata import (
     SourceCheckpoint,
 )
 from penstock.checkpoint.storage import CheckpointStorage
-from penstock.common.errors import PenstockError
+from penstock.common.errors import DamagedStateError, PenstockError
 from penstock.common.ids import EpochId, OperatorUid
 from penstock.common.restart import RestartStrategy
-from penstock.connectors.sink import Committer
+from penstock.connectors.sink import Committer, SinkCoordinator
 from penstock.runtime.pacing import Pacing
 from penstock.runtime.plan import JobDefinition, LevelPlan, SourcePlan, SubtaskReport
-from penstock.runtime.progress import JobProgress
+from penstock.runtime.progress import SINK_STATES, JobProgress
+from penstock.runtime.restoring import where_to_go_on_from
+from penstock.runtime.sink_coordination import coordinate
 from penstock.runtime.source_planner import SourcePlanner
 from penstock.runtime.statistics import JobStatistics
 
@@ -64,13 +66,18 @@ class CoordinatorSettings:
     clock_ms: Callable[[], int] = lambda: int(time.time() * 1000)
 
 
-class StopRequest:
-    """Somebody wants something between two epochs: `action` runs on the loop's thread."""
+class LoopRequest:
+    """Somebody wants something between two epochs: `action` runs on the loop's thread.
+
+    `done` is set sooner or later in any case: when the action ran, or when the loop ended without running it
+    (`refused`).
+    """
 
     def __init__(self, action: Callable[[], Any], ends_job: bool) -> None:
         self.action = action
         self.ends_job = ends_job
         self.done = threading.Event()
+        self.refused = False
         self.answer: Any = None
         self.error: BaseException | None = None
 
@@ -81,6 +88,10 @@ class StopRequest:
             self.error = error
         finally:
             self.done.set()
+
+    def refuse(self) -> None:
+        self.refused = True
+        self.done.set()
 
 
 class Coordinator:
@@ -97,6 +108,7 @@ class Coordinator:
         restart: RestartStrategy,
         settings: CoordinatorSettings,
         progress: JobProgress | None = None,
+        sink_coordinators: Mapping[OperatorUid, SinkCoordinator] | None = None,
     ) -> None:
         self.job = job
         self.progress = progress or JobProgress()
@@ -108,14 +120,15 @@ class Coordinator:
         self._pacing = pacing
         self._restart = restart
         self._settings = settings
+        self._sink_coordinators = sink_coordinators or {}
         self._run_id = uuid.uuid4().hex
         self._attempt_number = 0
         # Nobody knows the timers of restored state, nor a watermark on its way: the first epoch tells.
         self._next_timer_ms: int | None = None if progress is None else 0
         self._wake = threading.Condition()
-        self._requests: list[StopRequest] = []
+        self._requests: list[LoopRequest] = []
+        self._takes_requests = True
         self._cancelled = False
-        self.last_metadata: CheckpointMetadata | None = None
         self._unpublished: CheckpointMetadata | None = None
 
     # -- called from other threads -------------------------------------------------------------------
@@ -126,12 +139,15 @@ class Coordinator:
             self._wake.notify_all()
         self._runner.cancel()
 
-    def between_epochs(self, action: Callable[[], Any], ends_job: bool = False) -> StopRequest:
-        """Asks the loop to run `action` when no epoch is running."""
-        request = StopRequest(action, ends_job)
+    def between_epochs(self, action: Callable[[], Any], ends_job: bool = False) -> LoopRequest:
+        """Asks the loop to run `action` when no epoch is running; refused if the loop has ended."""
+        request = LoopRequest(action, ends_job)
         with self._wake:
-            self._requests.append(request)
-            self._wake.notify_all()
+            if self._takes_requests:
+                self._requests.append(request)
+                self._wake.notify_all()
+            else:
+                request.refuse()
         return request
 
     @property
@@ -144,7 +160,11 @@ class Coordinator:
             return
         at_the_end = SourcePlan((), frozenset(), last=True)
         plans = {(s.node.id, i): at_the_end for s in self._sources for i in range(s.node.parallelism)}
-        self._run_epoch(EpochId(self.progress.epoch + 1), self._settings.clock_ms(), plans)
+        try:
+            self._run_epoch(EpochId(self.progress.epoch + 1), self._settings.clock_ms(), plans)
+        except Exception:
+            self._next_attempt()  # the job goes on, but not with what this epoch left in the workers
+            raise
 
     # -- the loop ------------------------------------------------------------------------------------
 
@@ -215,11 +235,13 @@ class Coordinator:
         reports = self._runner.run(plans)  # the one Spark job of this epoch
         ran = time.perf_counter()
         progress = self.progress.after(epoch, reports, self.job)
-        metadata = self._commit(epoch, progress, reports)  # after this line the epoch has happened
+        ends = coordinate(self._sink_coordinators, reports, progress.sinks, now_ms, progress.ended)
+        progress = replace(progress, sinks=ends.states)
+        metadata = self._commit(epoch, progress, ends.commits)  # after this line the epoch has happened
         self._publish(metadata)
         ended = time.perf_counter()
         self._pacing.observe(_busiest_read(reports), (ended - started) * 1000, self._work_ms(reports))
-        self._learn(reports)
+        self._learn(reports, ends.wake_ms)
         self.statistics.epoch_done(epoch, reports, (ended - started) * 1000, (ran - started) * 1000)
 
     def _level_plans(
@@ -236,18 +258,13 @@ class Coordinator:
         return plans
 
     def _commit(
-        self, epoch: EpochId, progress: JobProgress, reports: Sequence[SubtaskReport]
+        self, epoch: EpochId, progress: JobProgress, commits: dict[OperatorUid, list[Any]]
     ) -> CheckpointMetadata:
-        commits: dict[OperatorUid, list[Any]] = {}
-        for report in sorted(reports, key=lambda r: (r.stage, r.subtask)):
-            for node in report.nodes:
-                if node.committables:
-                    commits.setdefault(node.uid, []).extend(node.committables)
         metadata = self.describe(progress, commits)
         if self._settings.durable:
             self._storage.write_metadata(metadata)
         self.progress = progress
-        self.last_metadata = self._unpublished = metadata
+        self._unpublished = metadata
         if epoch % RETAIN_EVERY_EPOCHS == 0:
             self._storage.retain(self._settings.retained_checkpoints)
         return metadata
@@ -283,6 +300,7 @@ class Coordinator:
             sources=sources,
             commits=tuple(PendingCommit(uid, tuple(items)) for uid, items in (commits or {}).items()),
             finished=progress.ended,
+            properties={SINK_STATES: dict(progress.sinks)} if progress.sinks else {},
         )
 
     def _publish(self, metadata: CheckpointMetadata) -> None:
@@ -300,8 +318,9 @@ class Coordinator:
             slowest[level] = max(slowest.get(level, 0.0), report.busy_ms)
         return sum(slowest.values())
 
-    def _learn(self, reports: Sequence[SubtaskReport]) -> None:
+    def _learn(self, reports: Sequence[SubtaskReport], sinks_wake_ms: int | None) -> None:
         wakeups = [r.next_wakeup_ms for r in reports if r.next_wakeup_ms is not None]
+        wakeups += [] if sinks_wake_ms is None else [sinks_wake_ms]
         self._next_timer_ms = min(wakeups, default=None)
         by_uid = {s.node.uid: s for s in self._sources}
         for report in reports:
@@ -325,20 +344,29 @@ class Coordinator:
                 self._wake.wait(max(1, until_ms - now_ms) / 1000)
 
     def _after_failure(self, error: Exception) -> None:
-        """Goes on from the last committed epoch after the restart strategy's delay, or gives up."""
+        """Goes on from the last committed epoch after the restart strategy's delay, or gives up.
+
+        The strategy is only asked where another try can help.
+        """
         if self._cancelled:
             return
-        delay_ms = self._restart.on_failure(self._settings.clock_ms())
-        if delay_ms is None or (isinstance(error, PenstockError) and _is_hopeless(error)):
+        if isinstance(error, DamagedStateError):
+            error.do = where_to_go_on_from(self._storage)
+        delay_ms = self._restart.on_failure(self._settings.clock_ms()) if _worth_a_retry(error) else None
+        if delay_ms is None:
             raise error
         LOG.warning("epoch %d failed and is run again in %d ms: %s", self.progress.epoch + 1, delay_ms, error)
         self.statistics.restarts += 1
-        self._attempt_number += 1
-        self._run_id = uuid.uuid4().hex
-        self.progress = replace(self.progress, tokens={})
+        self._next_attempt()
         with self._wake:
             if not self._cancelled:
                 self._wake.wait(delay_ms / 1000)
+
+    def _next_attempt(self) -> None:
+        """What the workers have in memory is not used any more: functions are opened anew, state is restored."""
+        self._attempt_number += 1
+        self._run_id = uuid.uuid4().hex
+        self.progress = replace(self.progress, tokens={})
 
     def _serve_requests(self) -> bool:
         """Runs what others asked for; True if that ended the job."""
@@ -349,11 +377,12 @@ class Coordinator:
         return any(r.ends_job and r.error is None for r in requests)
 
     def _refuse_requests(self) -> None:
+        """The loop has ended: those who wait are told, and so is everybody who comes later."""
         with self._wake:
+            self._takes_requests = False
             requests, self._requests = self._requests, []
         for request in requests:
-            request.error = PenstockError("the job has ended")
-            request.done.set()
+            request.refuse()
 
     def _close(self) -> None:
         for source in self._sources:
@@ -379,15 +408,15 @@ def publish_commits(
             try:
                 committer.commit(pending.committables)
                 break
-            except Exception:
-                if attempt == attempts:
+            except Exception as error:
+                if attempt == attempts or not _worth_a_retry(error):
                     raise
                 time.sleep(0.1 * 2**attempt)
 
 
-def _is_hopeless(error: PenstockError) -> bool:
-    """Running again cannot change what was wrong before anything ran."""
-    return error.code in ("VALIDATION", "NOT_SUPPORTED", "STATE_MIGRATION")
+def _worth_a_retry(error: Exception) -> bool:
+    """What is not ours (a connector's OSError, say) may be over the next time."""
+    return not isinstance(error, PenstockError) or error.retryable
 
 
 def _busiest_read(reports: Sequence[SubtaskReport]) -> int:

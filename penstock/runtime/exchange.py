@@ -13,7 +13,7 @@ copies the encoded bytes once; a format of our own around it would copy them onc
 from __future__ import annotations
 
 import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -161,6 +161,13 @@ class _Lane:
         self.marks = []
 
 
+def first_status(first: Parcel) -> ChannelStatus:
+    """Where a channel stood when the epoch began."""
+    if first.start is None:
+        raise InvariantError(f"the first parcel of channel {first.channel} has number {first.sequence}")
+    return first.start
+
+
 @dataclass
 class IncomingChannel:
     """The receiving end of one channel: all of its parcels of this epoch."""
@@ -170,10 +177,7 @@ class IncomingChannel:
 
     @property
     def start(self) -> ChannelStatus:
-        first = self.parcels[0]
-        if first.start is None:
-            raise InvariantError(f"the first parcel of channel {first.channel} has number {first.sequence}")
-        return first.start
+        return first_status(self.parcels[0])
 
     def items(self) -> Iterator[tuple[list[Any], Timestamps] | Mark]:
         """Batches and marks, in the order in which they were sent."""
@@ -201,8 +205,12 @@ def _cut(values: list[Any], clock: Timestamps, start: int, end: int) -> tuple[li
 
 
 def gather(
-    graph: StreamGraph, edges: Iterable[int], subtask: int, parcels: Iterable[Parcel]
-) -> dict[int, list[IncomingChannel]]:
+    graph: StreamGraph,
+    edges: Iterable[int],
+    subtask: int,
+    parcels: Iterable[Parcel],
+    open_channel: Callable[[StreamEdge, list[Parcel]], Any] | None = None,
+) -> dict[int, list[Any]]:
     """Sorts a subtask's parcels into channels: edge id -> channels by sender, parcels by number.
 
     Raises:
@@ -211,10 +219,10 @@ def gather(
     sorted_in: dict[tuple[int, int], list[Parcel]] = {}
     for parcel in parcels:
         sorted_in.setdefault((parcel.edge, parcel.channel), []).append(parcel)
-    result: dict[int, list[IncomingChannel]] = {}
+    result: dict[int, list[Any]] = {}
+    open_channel = open_channel or element_channel
     for edge_id in edges:
         edge = graph.edges[edge_id]
-        codec = _edge_codec(edge)
         result[edge_id] = []
         senders, targets = graph.nodes[edge.source].parallelism, graph.nodes[edge.target].parallelism
         for sender in range(senders):
@@ -225,8 +233,13 @@ def gather(
                 raise InvariantError(
                     f"edge {edge_id}, sender {sender}: got parcels {[p.sequence for p in channel]}"
                 )
-            result[edge_id].append(IncomingChannel(codec, channel))
+            result[edge_id].append(open_channel(edge, channel))
     return result
+
+
+def element_channel(edge: StreamEdge, parcels: list[Parcel]) -> IncomingChannel:
+    """The receiving end of a channel of elements."""
+    return IncomingChannel(_edge_codec(edge), parcels)
 
 
 def _edge_codec(edge: StreamEdge) -> Codec:

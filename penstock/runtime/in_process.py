@@ -12,20 +12,29 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import cloudpickle
+import pyarrow as pa
 
 from penstock.common.errors import InvariantError
 from penstock.runtime import worker
 from penstock.runtime.plan import JobDefinition, LevelPlan, SubtaskReport
-from penstock.runtime.worker import WorkerState, run_level
+from penstock.runtime.worker import LevelTask, Passed, WorkerState
 
+Evaluate = Callable[[int, pa.Table], pa.Table]
 Interference = Callable[[LevelPlan, int], None]
 
 
 class InProcessEpochs:
-    """An `EpochRunner` without Spark; tasks run one after the other."""
+    """An `EpochRunner` without Spark jobs; tasks run one after the other.
 
-    def __init__(self, job: JobDefinition, interfere: Interference | None = None) -> None:
+    Args:
+        evaluate: Computes a segment of linear SQL: (edge, table before it) -> table behind it.
+    """
+
+    def __init__(
+        self, job: JobDefinition, interfere: Interference | None = None, evaluate: Evaluate | None = None
+    ) -> None:
         self._job = job
+        self._evaluate = evaluate
         self._submission = uuid.uuid4().hex
         self._interfere = interfere
         self._definition = pickle.dumps(([], cloudpickle.dumps(job)))
@@ -51,12 +60,33 @@ class InProcessEpochs:
             if self._interfere is not None:
                 self._interfere(plan, partition)
             mine = [row for row in rows if row[0] == partition]
-            body = run_level(
-                self._submission, lambda: self._definition, pickle.loads(pickle.dumps(plan)), following,
-                partition, mine,
-            )  # fmt: skip
-            produced.extend(pickle.loads(pickle.dumps(list(body))))
+            task = LevelTask(
+                self._submission,
+                lambda: self._definition,
+                pickle.loads(pickle.dumps(plan)),
+                following,
+                partition,
+            )
+            produced.extend(pickle.loads(pickle.dumps(self._rows(task, mine))))
         return produced
+
+    def _rows(self, task: LevelTask, rows: list[Any]) -> list[Any]:
+        stage, _ = self._job.stages.locate(task.plan.level, task.partition)
+        if not stage.segments:
+            return list(task.rows(rows))
+        passed = Passed()
+        tables = list(task.first_act(rows, passed))
+        for act, edge in enumerate(stage.segments, start=1):
+            before, passed = pickle.loads(pickle.dumps(passed)), Passed()
+            tables = list(task.later_act(act, before, self._computed(edge, tables), passed))
+        return list(task.last_rows(passed))
+
+    def _computed(self, edge: int, tables: list[pa.Table]) -> list[pa.Table]:
+        if not tables:
+            return []
+        if self._evaluate is None:
+            raise InvariantError("linear SQL, and nobody to compute it")
+        return [self._evaluate(edge, pa.concat_tables(tables))]
 
     def cancel(self) -> None:
         """A running epoch cannot be interrupted here; the loop stops after it."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.common.ids import MAX_WATERMARK
 from penstock.operators.base import Operator, Output
 from penstock.runtime.batch_sort import KeySortedBuffer
-from penstock.runtime.exchange import END, IDLE, WATERMARK, ChannelStatus, ExchangeWriter, Mark
+from penstock.runtime.exchange import END, IDLE, WATERMARK, ChannelStatus, Mark
 from penstock.runtime.valve import Valve
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class NodeOutput(Output):
@@ -18,7 +21,7 @@ class NodeOutput(Output):
     def __init__(self, batch_mode: bool) -> None:
         self._batch_mode = batch_mode
         self._consumers: dict[str | None, list[tuple[NodeRuntime, int]]] = {}
-        self._writers: dict[str | None, list[ExchangeWriter]] = {}
+        self._writers: dict[str | None, list[Any]] = {}
         self._channels: list[tuple[NodeRuntime, Hashable]] = []
         self.status = ChannelStatus()
         self.records = 0
@@ -27,7 +30,7 @@ class NodeOutput(Output):
         self._consumers.setdefault(tag_id, []).append((node, input_index))
         self._channels.append((node, channel))
 
-    def begin_epoch(self, writers: dict[str | None, list[ExchangeWriter]]) -> None:
+    def begin_epoch(self, writers: dict[str | None, list[Any]]) -> None:
         self._writers = writers
         self.records = 0
         for group in writers.values():
@@ -40,6 +43,14 @@ class NodeOutput(Output):
         if values:
             self.records += len(values)
             self._deliver(None, values, timestamps)
+
+    def emit_table(self, table: pa.Table) -> None:
+        if table.num_rows:
+            self.records += table.num_rows
+            for node, input_index in self._consumers.get(None, ()):
+                node.receive_table(input_index, table)
+            for writer in self._writers.get(None, ()):
+                writer.route_table(table)
 
     def emit_side(self, tag_id: str, values: list[Any], timestamps: list[int] | None) -> None:
         if values:
@@ -108,6 +119,10 @@ class NodeRuntime:
             self.operator.process_batch(input_index, values, timestamps)
         else:
             self._process(input_index, values, timestamps)
+
+    def receive_table(self, input_index: int, table: pa.Table) -> None:
+        self.records += table.num_rows
+        self.operator.process_table(input_index, table)
 
     def receive_mark(self, channel: Hashable, kind: int, value: int) -> None:
         if kind == WATERMARK:

@@ -22,7 +22,10 @@ from penstock.state.backend import KeyedStateRestore
 
 @dataclass(frozen=True)
 class JobDefinition:
-    """What every task of a job must know; broadcast once. `operators` holds a pickle per node."""
+    """What every task of a job must know; broadcast once. `operators` holds a pickle per node.
+
+    `job_parameters` are the user's own, for `get_job_parameter` of the runtime context.
+    """
 
     job_id: str
     job_name: str
@@ -34,6 +37,7 @@ class JobDefinition:
     backend: str
     storage: CheckpointStorage
     local_dir: str
+    job_parameters: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Where a job stands, as the driver knows it: the committed state of every operator and source.
 
-`JobProgress` is immutable from epoch to epoch: a new one is made when an epoch commits, and a failed epoch
-simply goes on from the old one.
+`JobProgress` never changes: a new one is made when an epoch commits, and a failed epoch simply goes on from the
+old one. Which subtask goes on from which state was decided in `checkpoint/resolve.py`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from penstock.checkpoint.handles import OperatorSubtaskState
-from penstock.common.ids import EpochId
+from penstock.checkpoint.handles import KeyedStateHandle, OperatorSubtaskState
+from penstock.checkpoint.resolve import SubtaskRestore, own_states
+from penstock.common.ids import EpochId, OperatorUid
 from penstock.common.key_groups import key_group_range
 from penstock.connectors.source import SourceSplit
 from penstock.graph.stream_graph import StreamNode
@@ -23,6 +24,9 @@ SNAPSHOT_MIN_BYTES = 8 * 1024 * 1024
 SNAPSHOT_MAX_DELTAS = 64
 
 NO_EPOCH = EpochId(0)
+
+SINK_STATES = "sinks"
+"""The property of a checkpoint that holds what sinks have left for the next epoch."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +41,22 @@ class SplitState:
 
 @dataclass(frozen=True)
 class NodeProgress:
-    """Committed state per subtask; of another parallelism than the operator's only right after a restore."""
+    """The committed state of one operator.
+
+    `states` is as the last epoch left it: of another parallelism than the operator's between a restore and
+    the first epoch after it. `restores` says what each of the operator's subtasks goes on from.
+    """
 
     states: tuple[OperatorSubtaskState, ...] = ()
+    restores: tuple[SubtaskRestore, ...] = ()
+
+    @classmethod
+    def committed(cls, states: tuple[OperatorSubtaskState, ...]) -> NodeProgress:
+        """After an epoch, in which every subtask reported its own state."""
+        return cls(states, own_states(states))
+
+    def restore_of(self, subtask: int) -> SubtaskRestore:
+        return self.restores[subtask] if self.restores else SubtaskRestore()
 
     @property
     def ended(self) -> bool:
@@ -54,6 +71,8 @@ class JobProgress:
     nodes: Mapping[int, NodeProgress] = field(default_factory=dict)
     splits: Mapping[int, Mapping[str, SplitState]] = field(default_factory=dict)
     tokens: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    sinks: Mapping[OperatorUid, Any] = field(default_factory=dict)
+    """What sinks that decide in the driver have left for the next epoch."""
 
     def after(self, epoch: EpochId, reports: Iterable[SubtaskReport], job: JobDefinition) -> JobProgress:
         """The job after one more epoch, from what its tasks reported."""
@@ -72,10 +91,10 @@ class JobProgress:
                         known, position=done.position, finished=done.finished
                     )
         nodes = {
-            node_id: NodeProgress(tuple(by_subtask[i] for i in sorted(by_subtask)))
+            node_id: NodeProgress.committed(tuple(by_subtask[i] for i in sorted(by_subtask)))
             for node_id, by_subtask in states.items()
         }
-        return JobProgress(epoch, nodes, splits, tokens)
+        return JobProgress(epoch, nodes, splits, tokens, self.sinks)
 
     @property
     def ended(self) -> bool:
@@ -99,49 +118,28 @@ class JobProgress:
         return self.nodes.get(node_id, NodeProgress())
 
     def _node_plan(self, node: StreamNode, subtask: int, source: SourcePlan | None) -> NodePlan:
-        former = self._node(node.id).states
-        same = len(former) == node.parallelism
-        holders = (former[subtask],) if same else former
+        restore = self._node(node.id).restore_of(subtask)
         return NodePlan(
-            states=runtime_states_for(former, node, subtask),
-            operator_states=tuple(s.operator_state for s in holders if s.operator_state is not None),
-            keyed=self._keyed_restore(node, subtask, former) if node.is_keyed else None,
+            states=restore.states,
+            operator_states=restore.operator_states,
+            keyed=self._keyed_restore(node, subtask, restore.keyed) if node.is_keyed else None,
             source=source,
         )
 
     def _keyed_restore(
-        self, node: StreamNode, subtask: int, former: tuple[OperatorSubtaskState, ...]
+        self, node: StreamNode, subtask: int, handles: tuple[KeyedStateHandle, ...]
     ) -> KeyedStateRestore:
         groups = key_group_range(subtask, node.max_parallelism, node.parallelism)
         first, last = groups[0], groups[-1]
-        handles = tuple(
-            s.keyed
-            for s in former
-            if s.keyed is not None and s.keyed.first_key_group <= last and s.keyed.last_key_group >= first
-        )
-        exact = (
-            len(handles) == 1 and handles[0].first_key_group == first and handles[0].last_key_group == last
-        )
-        grown = False
-        if exact:
-            size = handles[0].snapshot.size_bytes if handles[0].snapshot else 0
-            grown = (
-                handles[0].delta_bytes > max(SNAPSHOT_MIN_BYTES, size)
-                or len(handles[0].deltas) >= SNAPSHOT_MAX_DELTAS
-            )
-        return KeyedStateRestore(self.epoch, first, last, handles, bool(handles) and (grown or not exact))
+        take_snapshot = bool(handles) and (not _is_exactly(handles, first, last) or _has_grown(handles[0]))
+        return KeyedStateRestore(self.epoch, first, last, handles, take_snapshot)
 
 
-def runtime_states_for(
-    former: tuple[OperatorSubtaskState, ...], node: StreamNode, subtask: int
-) -> tuple[OperatorSubtaskState, ...]:
-    """Whose runtime state a subtask takes over.
+def _is_exactly(handles: tuple[KeyedStateHandle, ...], first: int, last: int) -> bool:
+    """True if the files hold the subtask's key groups and no others: new deltas can simply follow them."""
+    return len(handles) == 1 and (handles[0].first_key_group, handles[0].last_key_group) == (first, last)
 
-    After a change of parallelism a source looks through everybody's (its splits may have moved here), other
-    operators take every P-th, so that each former state goes to exactly one subtask.
-    """
-    if len(former) == node.parallelism:
-        return (former[subtask],)
-    if node.is_source:
-        return former
-    return former[subtask :: node.parallelism]
+
+def _has_grown(handle: KeyedStateHandle) -> bool:
+    size = handle.snapshot.size_bytes if handle.snapshot else 0
+    return handle.delta_bytes > max(SNAPSHOT_MIN_BYTES, size) or len(handle.deltas) >= SNAPSHOT_MAX_DELTAS

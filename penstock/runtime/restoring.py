@@ -1,14 +1,18 @@
-"""Where a job starts from: the checkpoint to use, and the progress it stands for."""
+"""Where a job starts from: the checkpoint to use, who takes over what, and the progress it stands for."""
 
 from __future__ import annotations
 
-from penstock.checkpoint.metadata import CheckpointMetadata
-from penstock.checkpoint.resolve import OperatorDescription, resolve_restore
+import logging
+
+from penstock.checkpoint.metadata import CheckpointMetadata, SourceCheckpoint
+from penstock.checkpoint.resolve import OperatorDescription, RestorePlan, resolve_restore
 from penstock.checkpoint.storage import CheckpointStorage
 from penstock.common.configuration import Configuration
 from penstock.common.options import StateOptions
 from penstock.graph.stream_graph import StreamGraph
-from penstock.runtime.progress import JobProgress, NodeProgress, SplitState
+from penstock.runtime.progress import SINK_STATES, JobProgress, NodeProgress, SplitState
+
+LOG = logging.getLogger(__name__)
 
 
 def find_restore_point(
@@ -22,9 +26,16 @@ def find_restore_point(
     return storage.read_metadata(path)
 
 
-def restore_progress(
-    graph: StreamGraph, metadata: CheckpointMetadata, allow_non_restored: bool
-) -> JobProgress:
+def where_to_go_on_from(storage: CheckpointStorage) -> str:
+    """What to do when a state file turned out to be damaged: names the checkpoints that do not need it."""
+    usable = storage.usable()
+    if not usable:
+        return "no checkpoint of this job is usable: start from a savepoint, or anew"
+    listed = "\n".join(usable)
+    return f"these checkpoints are usable, start from one with execution.state-recovery.path:\n{listed}"
+
+
+def plan_restore(graph: StreamGraph, metadata: CheckpointMetadata, allow_non_restored: bool) -> RestorePlan:
     """Maps the checkpoint's operators to the program's by uid.
 
     Raises:
@@ -32,21 +43,31 @@ def restore_progress(
             move keys between key groups.
     """
     described = [
-        OperatorDescription(n.uid, n.name, n.parallelism, n.max_parallelism, n.is_keyed) for n in graph.nodes
+        OperatorDescription(n.uid, n.name, n.parallelism, n.max_parallelism, n.is_keyed, n.is_source)
+        for n in graph.nodes
     ]
-    resolve_restore(metadata, described, allow_non_restored)
-    by_uid = {node.uid: node for node in graph.nodes}
-    nodes = {
-        by_uid[uid].id: NodeProgress(operator.subtasks)
-        for uid, operator in metadata.operators.items()
-        if uid in by_uid
+    plan = resolve_restore(metadata, described, allow_non_restored)
+    if plan.starting_empty:
+        LOG.info("checkpoint %d has no state of %s", plan.epoch, ", ".join(plan.starting_empty))
+    if plan.dropped:
+        LOG.warning("checkpoint %d: the state of %s is dropped", plan.epoch, ", ".join(plan.dropped))
+    return plan
+
+
+def restored_progress(graph: StreamGraph, metadata: CheckpointMetadata, plan: RestorePlan) -> JobProgress:
+    """The job as the checkpoint left it; its next epoch follows the plan."""
+    nodes, splits = {}, {}
+    for node in graph.nodes:
+        if node.uid in metadata.operators:
+            states = metadata.operators[node.uid].subtasks
+            nodes[node.id] = NodeProgress(states, plan.operators[node.uid])
+        if node.uid in plan.sources:
+            splits[node.id] = _split_states(plan.sources[node.uid])
+    return JobProgress(plan.epoch, nodes, splits, {}, metadata.properties.get(SINK_STATES, {}))
+
+
+def _split_states(source: SourceCheckpoint) -> dict[str, SplitState]:
+    return {
+        split_id: SplitState(split, subtask, position, finished)
+        for split_id, (split, position, finished, subtask) in source.splits.items()
     }
-    splits = {
-        by_uid[uid].id: {
-            split_id: SplitState(split, subtask, position, finished)
-            for split_id, (split, position, finished, subtask) in source.splits.items()
-        }
-        for uid, source in metadata.sources.items()
-        if uid in by_uid
-    }
-    return JobProgress(metadata.epoch, nodes, splits, {})

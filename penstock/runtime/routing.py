@@ -53,7 +53,7 @@ def make_router(
 
 def connects(partitioner: Partitioner, source: int, sources: int, target: int, targets: int) -> bool:
     """Whether there is a channel from one subtask to another: a receiver waits for its channels only."""
-    if partitioner.kind is PartitionerKind.FORWARD:
+    if partitioner.kind in (PartitionerKind.FORWARD, PartitionerKind.CATALYST):
         return source == target
     if partitioner.kind is PartitionerKind.RESCALE:
         return target in rescale_targets(source, sources, targets)

@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from penstock.common.errors import JobCancelledError, JobExecutionError, PenstockError
+from penstock.common.errors import JobCancelledError, JobEndedError, JobExecutionError, PenstockError
 from penstock.common.job_execution_result import JobExecutionResult
 from penstock.common.job_id import JobID
 from penstock.common.job_status import JobStatus
-from penstock.runtime.coordinator import Coordinator, StopRequest
+from penstock.runtime.coordinator import Coordinator, LoopRequest
 from penstock.runtime.statistics import JobStatistics
 
 SavepointWriter = Callable[[str], str]
@@ -55,8 +55,17 @@ class RunningJob:
             finally:
                 self._done.set()
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the job has ended, and everything of it has been cleaned up."""
+        return self._done.is_set()
+
     def status(self) -> JobStatus:
         return self._status
+
+    @property
+    def coordinator(self) -> Coordinator:
+        return self._coordinator
 
     @property
     def statistics(self) -> JobStatistics:
@@ -103,7 +112,11 @@ class RunningJob:
             self._done.wait()
 
     def trigger_savepoint(self, directory: str | None = None) -> str:
-        """Writes a savepoint between two epochs; the job goes on. Returns its path."""
+        """Writes a savepoint between two epochs; the job goes on. Returns its path.
+
+        Raises:
+            JobEndedError: The job has ended, or does so before the savepoint could be written.
+        """
         return self._ask(lambda: self._write_savepoint(_given(directory)), ends_job=False)
 
     def stop_with_savepoint(self, drain: bool = False, directory: str | None = None) -> str:
@@ -113,6 +126,9 @@ class RunningJob:
             drain: Let event time run to its end first, so that all windows and timers fire. What is in the
                 savepoint then has ended: it is for reading, not for going on from.
             directory: Where to; the configured savepoint directory if None.
+
+        Raises:
+            JobEndedError: The job ended by itself before.
         """
 
         def stop() -> str:
@@ -125,11 +141,21 @@ class RunningJob:
         return path
 
     def _ask(self, action: Callable[[], str], ends_job: bool) -> str:
-        request: StopRequest = self._coordinator.between_epochs(action, ends_job)
+        request: LoopRequest = self._coordinator.between_epochs(action, ends_job)
         request.done.wait()
+        if request.refused:
+            self._done.wait()  # then the status is final
+            raise self._has_ended() from self._error
         if request.error is not None:
             raise request.error
         return request.answer
+
+    def _has_ended(self) -> JobEndedError:
+        return JobEndedError(
+            f"no savepoint of job '{self.job_name}': it has ended ({self._status.name})",
+            where=f"job {self.job_id}",
+            do="take savepoints while a job runs; what a failed job retained is under execution.checkpointing.dir",
+        )
 
 
 def _given(directory: str | None) -> str:

@@ -12,9 +12,11 @@ from __future__ import annotations
 import pickle
 import time
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
+
+import pyarrow as pa
 
 from penstock.checkpoint.handles import FileRef, KeyedStateHandle, OperatorSubtaskState
 from penstock.checkpoint.storage import CheckpointStorage
@@ -23,14 +25,21 @@ from penstock.common.ids import MAX_WATERMARK
 from penstock.common.key_groups import key_group_range
 from penstock.common.pickling import dumps, loads
 from penstock.graph.stages import Stage
-from penstock.graph.stream_graph import StreamNode
+from penstock.graph.stream_graph import StreamEdge, StreamGraph, StreamNode
 from penstock.graph.transformations import OperatorTransformation
 from penstock.metrics import MetricGroup
 from penstock.operators.base import EpochClock, Operator, OperatorContext
 from penstock.operators.sink import SinkOperator
 from penstock.operators.source import SourceOperator
 from penstock.runtime.batch_sort import KeySortedBuffer
-from penstock.runtime.exchange import ChannelStatus, ExchangeWriter, IncomingChannel, Mark, Parcel, gather
+from penstock.runtime.exchange import (
+    ChannelStatus,
+    ExchangeWriter,
+    Mark,
+    Parcel,
+    element_channel,
+    gather,
+)
 from penstock.runtime.node import NodeOutput, NodeRuntime
 from penstock.runtime.plan import (
     JobDefinition,
@@ -41,12 +50,26 @@ from penstock.runtime.plan import (
     SubtaskPlan,
     SubtaskReport,
 )
+from penstock.runtime.tables.parcels import TableChannel, TableWriter, carries_tables, from_bytes
 from penstock.state.backend import next_handle
 from penstock.state.factory import open_keyed_backend
 from penstock.state.operator import MemoryOperatorStateBackend
 
+Incoming = dict[int, list[Any]]
+"""The channels of each edge."""
+
+ENDED = "ended"
+"""The token of a subtask that has nothing more to do."""
+
 # State above this size goes to a file of its own instead of into the checkpoint's metadata.
 INLINE_STATE_BYTES = 256 * 1024
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A parcel for a later act of the same stage and subtask."""
+
+    parcel: Parcel
 
 
 @dataclass(frozen=True)
@@ -58,31 +81,52 @@ class Outgoing:
     parcel: Parcel
 
 
-class StageInstance:
-    """All operators of one stage, for one subtask."""
+Item: TypeAlias = "Outgoing | Carried | Any | SubtaskReport"
+"""What an act of a stage yields; a table goes into the segment behind the act."""
 
-    def __init__(self, job: JobDefinition, stage: Stage, subtask: int, attempt_number: int) -> None:
+
+class StageInstance:
+    """All operators of one act of a stage, for one subtask; nearly all stages have only one act."""
+
+    def __init__(
+        self, job: JobDefinition, stage: Stage, subtask: int, attempt_number: int, act: int = 0
+    ) -> None:
         self.job = job
         self.stage = stage
         self.subtask = subtask
+        self.act = act
         self.token: str | None = None
         self._clock = EpochClock()
         self._storage: CheckpointStorage = job.storage
         self._opened = False
-        self._writers: list[tuple[int, ExchangeWriter]] = []
+        self._writers: list[tuple[int, Any]] = []
         self.nodes: dict[int, NodeRuntime] = {
-            node_id: self._make_node(job.graph.nodes[node_id], attempt_number) for node_id in stage.nodes
+            node_id: self._make_node(job.graph.nodes[node_id], attempt_number) for node_id in stage.acts[act]
         }
+        self._edges_in = [e for e in (*stage.exchanges_in, *stage.local_edges) if self._enters(e)]
+        self._edges_out = [e for e in (*stage.exchanges_out, *stage.local_edges) if self._leaves(e)]
         self._wire()
 
     # -- building ------------------------------------------------------------------------------------
+
+    def _enters(self, edge_id: int) -> bool:
+        edge = self.job.graph.edges[edge_id]
+        return edge.target in self.nodes and (
+            edge.source not in self.nodes or edge_id in self.stage.exchanges_in
+        )
+
+    def _leaves(self, edge_id: int) -> bool:
+        edge = self.job.graph.edges[edge_id]
+        return edge.source in self.nodes and (
+            edge.target not in self.nodes or edge_id in self.stage.exchanges_out
+        )
 
     def _make_node(self, node: StreamNode, attempt_number: int) -> NodeRuntime:
         operator = pickle.loads(self.job.operators[node.id])
         output = NodeOutput(self.job.batch_mode)
         operator.setup(self._make_context(node, attempt_number), output)
         sorter = None
-        if self.job.batch_mode and node.is_keyed:
+        if self.job.batch_mode and node.sorts_by_key:
             sorter = KeySortedBuffer(compile_codec(node.key_type), node.key_selectors)
         runtime = NodeRuntime(operator, output, sorter)
         unkeyed = {i for i, selector in enumerate(node.key_selectors) if selector is None}
@@ -122,12 +166,15 @@ class StageInstance:
             attempt_number=attempt_number,
             batch_mode=job.batch_mode,
             configuration=job.configuration,
+            job_parameters=job.job_parameters,
         )
 
     def _wire(self) -> None:
         graph = self.job.graph
         for edge_id in self.stage.local_edges:
             edge = graph.edges[edge_id]
+            if edge.source not in self.nodes or edge.target not in self.nodes:
+                continue
             channel = (edge_id, self.subtask)
             self.nodes[edge.target].register(channel, edge.input_index)
             self.nodes[edge.source].output.connect(
@@ -137,23 +184,34 @@ class StageInstance:
     # -- one epoch -----------------------------------------------------------------------------------
 
     def run_epoch(
-        self, plan: LevelPlan, mine: SubtaskPlan, parcels: Iterable[Parcel]
-    ) -> Iterator[Outgoing | SubtaskReport]:
-        """Runs the epoch; yields parcels as they fill up and, last, the report."""
+        self,
+        plan: LevelPlan,
+        mine: SubtaskPlan,
+        parcels: Iterable[Parcel],
+        tables: Sequence[pa.Table] = (),
+        token: str | None = None,
+    ) -> Iterator[Item]:
+        """Runs the epoch; yields parcels as they fill up and, last, the report.
+
+        Args:
+            parcels: What came through exchanges, and from earlier acts.
+            tables: What came out of the segment before this act.
+            token: The name of the attempt, which all acts share; the first one makes it.
+        """
         started = time.perf_counter()
-        token = uuid.uuid4().hex
+        token = token or uuid.uuid4().hex
         warm = self.token is not None and self.token == mine.token
         self.token = None
         self._clock.epoch = plan.epoch
         self._clock.processing_time_ms = plan.processing_time_ms
         self._clock.attempt = token
         snapshots = self._begin(mine, warm)
-        incoming = gather(self.job.graph, self.stage.exchanges_in, self.subtask, parcels)
+        incoming = gather(self.job.graph, self._edges_in, self.subtask, parcels, open_channel)
         self._announce(plan, incoming)
         for node in self._live():
             node.operator.on_processing_time()
         yield from self._drain()
-        for _ in self._feed(incoming):
+        for _ in self._feed(incoming, tables):
             yield from self._drain()
         progress: dict[int, list[SplitProgress]] = {}
         for _ in self._read_sources(mine, progress):
@@ -205,7 +263,7 @@ class StageInstance:
         if len(plan.states) == 1:
             node.operator.restore_function_state(self._load(plan.states[0].function_state))
 
-    def _announce(self, plan: LevelPlan, incoming: dict[int, list[IncomingChannel]]) -> None:
+    def _announce(self, plan: LevelPlan, incoming: Incoming) -> None:
         """Tells every valve where its channels stand, and opens the exchanges."""
         graph = self.job.graph
         for node in self.nodes.values():
@@ -219,27 +277,34 @@ class StageInstance:
                 self.nodes[edge.target].announce(name, channel.start)
         self._writers = []
         for node_id, node in self.nodes.items():
-            writers: dict[str | None, list[ExchangeWriter]] = {}
-            for edge_id in self.stage.exchanges_out:
+            writers: dict[str | None, list[Any]] = {}
+            for edge_id in self._edges_out:
                 edge = graph.edges[edge_id]
                 if edge.source == node_id:
-                    writer = ExchangeWriter(graph, edge, self.subtask, plan.epoch)
+                    writer = make_writer(graph, edge, self.subtask, plan.epoch)
                     writers.setdefault(edge.tag_id, []).append(writer)
                     self._writers.append((edge_id, writer))
             node.output.begin_epoch(writers)
         for node in self._live():
             node.operator.begin_epoch()
 
-    def _feed(self, incoming: dict[int, list[IncomingChannel]]) -> Iterator[None]:
+    def _feed(self, incoming: Incoming, tables: Sequence[pa.Table]) -> Iterator[None]:
         """Hands over what came through the exchanges: input by input, channel by channel."""
+        segment = self.stage.segments[self.act - 1] if self.act else None
         for edge_id in sorted(incoming, key=self._feeding_order):
             edge = self.job.graph.edges[edge_id]
             node = self.nodes[edge.target]
+            for table in tables if edge_id == segment else ():
+                node.receive_table(edge.input_index, table)
+                yield
             for channel in incoming[edge_id]:
                 name = (edge_id, channel.parcels[0].channel)
                 for item in channel.items():
                     if isinstance(item, Mark):
                         node.receive_from(name, item)
+                    elif isinstance(item, pa.Table):
+                        node.receive_table(edge.input_index, item)
+                        yield
                     else:
                         node.receive(edge.input_index, item[0], item[1])
                         yield
@@ -271,15 +336,21 @@ class StageInstance:
 
     # -- what leaves the task ------------------------------------------------------------------------
 
-    def _drain(self) -> Iterator[Outgoing]:
+    def _drain(self) -> Iterator[Item]:
         for edge_id, writer in self._writers:
             for target, parcel in writer.drain():
-                yield address(self.job, edge_id, target, parcel)
+                yield from self._sent(edge_id, target, parcel)
 
-    def _flush(self) -> Iterator[Outgoing]:
+    def _flush(self) -> Iterator[Item]:
         for edge_id, writer in self._writers:
             for target, parcel in writer.finish():
-                yield address(self.job, edge_id, target, parcel)
+                yield from self._sent(edge_id, target, parcel)
+
+    def _sent(self, edge_id: int, target: int, parcel: Parcel) -> Iterator[Item]:
+        if edge_id in self.stage.exchanges_out:
+            yield address(self.job, edge_id, target, parcel)
+        else:
+            yield from towards_act(self.stage, self.act, parcel)
 
     def _report(
         self,
@@ -374,6 +445,26 @@ class StageInstance:
                 node.operator.context.keyed_state.close()
 
 
+def towards_act(stage: Stage, act: int, parcel: Parcel) -> Iterator[Carried | pa.Table]:
+    """A parcel for a later act; what the segment behind this one computes on goes there as a table."""
+    if act < len(stage.segments) and stage.segments[act] == parcel.edge and parcel.size:
+        yield from_bytes(parcel.values)
+        parcel = parcel._replace(size=0, values=b"")
+    yield Carried(parcel)
+
+
+def make_writer(graph: StreamGraph, edge: StreamEdge, subtask: int, seed: int) -> Any:
+    """The sending end of an edge."""
+    if carries_tables(edge):
+        return TableWriter(graph, edge, subtask, seed)
+    return ExchangeWriter(graph, edge, subtask, seed)
+
+
+def open_channel(edge: StreamEdge, parcels: list[Parcel]) -> Any:
+    """The receiving end of a channel."""
+    return TableChannel(parcels) if carries_tables(edge) else element_channel(edge, parcels)
+
+
 def _was_ended(plan: NodePlan) -> bool:
     return bool(plan.states) and all(state.ended for state in plan.states)
 
@@ -384,7 +475,7 @@ def repeat_end(
     """The epoch of a subtask that has ended: nothing runs, the stages behind it are told once more."""
     status = ChannelStatus(MAX_WATERMARK, False, True)
     for edge_id in stage.exchanges_out:
-        writer = ExchangeWriter(job.graph, job.graph.edges[edge_id], subtask, plan.epoch)
+        writer = make_writer(job.graph, job.graph.edges[edge_id], subtask, plan.epoch)
         writer.begin(status)
         for target, parcel in writer.finish():
             yield address(job, edge_id, target, parcel)
@@ -392,7 +483,7 @@ def repeat_end(
         NodeReport(job.graph.nodes[n].uid, mine.nodes[n].states[0], watermark=MAX_WATERMARK, ended=True)
         for n in stage.nodes
     )
-    yield SubtaskReport(stage.id, subtask, "ended", reports)
+    yield SubtaskReport(stage.id, subtask, ENDED, reports)
 
 
 def address(job: JobDefinition, edge_id: int, target: int, parcel: Parcel) -> Outgoing:

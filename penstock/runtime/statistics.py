@@ -63,12 +63,22 @@ class JobStatistics:
                 totals = self.operators.setdefault(node.uid, OperatorTotals())
                 totals.records_in += node.records_in
                 totals.records_out += node.records_out
-                totals.counters.update(node.metrics.get("counters", {}))
                 watermarks[node.uid] = min(watermarks.get(node.uid, node.watermark), node.watermark)
                 if node.metrics:
                     self.metrics[node.uid, report.subtask] = node.metrics
         for uid, watermark in watermarks.items():
             self.operators[uid].watermark = watermark
+            self.operators[uid].counters = self._counters(uid)
+
+    def _counters(self, uid: OperatorUid) -> Counter[str]:
+        """An operator's counters over all subtasks; each subtask tells how far it has come in the whole job."""
+        found: Counter[str] = Counter()
+        for (owner, _), reported in self.metrics.items():
+            if owner == uid:
+                for name, metric in reported.get("metrics", {}).items():
+                    if metric["type"] == "counter":
+                        found[name] += metric["count"]
+        return found
 
     @property
     def median_epoch_ms(self) -> float:

@@ -12,7 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cloudpickle
 
@@ -30,8 +30,9 @@ from penstock.common.options import (
     StateOptions,
 )
 from penstock.common.restart import RestartStrategy
+from penstock.common.table_type import TableTypeInfo
 from penstock.common.time import to_millis
-from penstock.connectors.sink import Committer
+from penstock.connectors.sink import Committer, SinkCoordinator
 from penstock.connectors.source import Boundedness
 from penstock.graph.plan import plan_json
 from penstock.graph.stages import plan_stages
@@ -50,11 +51,16 @@ from penstock.runtime.identity import JobIdentity, choose_identity, mark_ended
 from penstock.runtime.pacing import Pacing
 from penstock.runtime.plan import JobDefinition
 from penstock.runtime.progress import JobProgress
-from penstock.runtime.restoring import find_restore_point, restore_progress
+from penstock.runtime.restoring import find_restore_point, plan_restore, restored_progress
 from penstock.runtime.running_job import RunningJob
 from penstock.runtime.source_planner import SourcePlanner
 from penstock.runtime.spark.epoch_job import EpochJobs
 from penstock.runtime.spark.session import get_spark
+from penstock.runtime.tables.sink import TableSinkOperator
+from penstock.runtime.tables.source import TableSourceOperator
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def submit_job(
@@ -104,6 +110,7 @@ def submit_job(
             run_all_in_one_epoch=job.batch_mode,
         ),
         progress,
+        _sink_coordinators(graph),
     )
     return RunningJob(job_name, coordinator, _savepoint_writer(coordinator, configuration), place.end).start()
 
@@ -118,7 +125,6 @@ def _stream_graph(sinks: Sequence[Transformation], configuration: Configuration)
     settings = GraphSettings(
         parallelism=configuration.get(ExecutionOptions.PARALLELISM),
         max_parallelism=maximum if maximum and maximum > 0 else None,
-        chaining_enabled=configuration.get(PipelineOptions.OPERATOR_CHAINING),
     )
     graph = build_stream_graph(sinks, settings)
     graph.settings = replace(settings, batch_mode=_is_batch(graph, configuration))
@@ -187,6 +193,7 @@ def _define(graph: StreamGraph, configuration: Configuration, job_name: str, pla
         backend=configuration.get(StateOptions.BACKEND) or "lmdb",
         storage=place.storage,
         local_dir=place.local_dir,
+        job_parameters=configuration.get(PipelineOptions.GLOBAL_JOB_PARAMETERS) or {},
     )
 
 
@@ -223,10 +230,16 @@ def _pickle_operator(graph: StreamGraph, node: StreamNode) -> bytes:
 def _make_operator(graph: StreamGraph, node: StreamNode) -> Operator:
     t = node.transformation
     if isinstance(t, SourceTransformation):
+        if isinstance(t.output_type, TableTypeInfo):
+            reader = t.source.create_reader()
+            return TableSourceOperator(reader, t.output_type.row_type, t.changelog, _is_bounded(node))
         return SourceOperator(t.source.create_reader(), t.watermark_strategy, _is_bounded(node))
     if isinstance(t, SinkTransformation):
         incoming = graph.inputs_of(node.id)
-        return SinkOperator(t.sink, incoming[0].element_type if incoming else None)
+        arriving = incoming[0].element_type if incoming else None
+        if isinstance(arriving, TableTypeInfo):
+            return TableSinkOperator(t.sink, arriving.row_type, t.changelog)
+        return SinkOperator(t.sink, arriving)
     assert isinstance(t, OperatorTransformation)
     return t.operator_factory()
 
@@ -241,6 +254,14 @@ def _committers(graph: StreamGraph) -> dict[OperatorUid, Committer]:
     return committers
 
 
+def _sink_coordinators(graph: StreamGraph) -> dict[OperatorUid, SinkCoordinator]:
+    sinks = {
+        n.uid: n.transformation.sink for n in graph.nodes if isinstance(n.transformation, SinkTransformation)
+    }
+    made = {uid: sink.create_coordinator() for uid, sink in sinks.items()}
+    return {uid: coordinator for uid, coordinator in made.items() if coordinator is not None}
+
+
 def _restored(
     graph: StreamGraph,
     storage: CheckpointStorage,
@@ -253,11 +274,12 @@ def _restored(
     metadata: CheckpointMetadata | None = find_restore_point(storage, configuration, resumes)
     if metadata is None:
         return None, {}
+    allow = bool(configuration.get(StateOptions.IGNORE_UNCLAIMED))
+    plan = plan_restore(graph, metadata, allow_non_restored=allow)  # a refused restore leaves no trace
     storage.sweep()
     publish_commits(metadata, committers, attempts=5)
-    allow = bool(configuration.get(StateOptions.IGNORE_UNCLAIMED))
-    progress = restore_progress(graph, metadata, allow_non_restored=allow)
-    return progress, {uid: source.enumerator for uid, source in metadata.sources.items()}
+    enumerators = {uid: source.enumerator for uid, source in plan.sources.items()}
+    return restored_progress(graph, metadata, plan), enumerators
 
 
 def _on_spark(job: JobDefinition, configuration: Configuration) -> EpochRunner:
@@ -273,7 +295,14 @@ def _on_spark(job: JobDefinition, configuration: Configuration) -> EpochRunner:
         context.addPyFile(path)
     for path in _listed(configuration, "python.archives"):
         context.addArchive(path)
-    return EpochJobs(context, job)
+    return EpochJobs(context, job, lambda: _sql_session(configuration))
+
+
+def _sql_session(configuration: Configuration) -> SparkSession:
+    """A session for a job's linear SQL: adaptive execution would only plan again what is planned once."""
+    session = get_spark(_spark_options(configuration)).newSession()
+    session.conf.set("spark.sql.adaptive.enabled", "false")
+    return session
 
 
 def _check_requirements(configuration: Configuration) -> None:

@@ -10,12 +10,16 @@ from __future__ import annotations
 
 import pickle
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import pyarrow as pa
 
 from penstock.common.errors import InvariantError, PenstockError
+from penstock.runtime.exchange import Parcel
 from penstock.runtime.plan import JobDefinition, LevelPlan, SubtaskReport
-from penstock.runtime.stage import Outgoing, StageInstance, repeat_end
+from penstock.runtime.stage import ENDED, Carried, Item, Outgoing, StageInstance, repeat_end, towards_act
 
 # Chained operators call each other: three frames per operator in a stage.
 sys.setrecursionlimit(max(sys.getrecursionlimit(), 20_000))
@@ -29,7 +33,7 @@ class WorkerState:
     """The stages alive in this Python process, over all jobs it has served."""
 
     def __init__(self) -> None:
-        self._instances: dict[tuple[str, str, int, int], StageInstance] = {}
+        self._instances: dict[InstanceKey, StageInstance] = {}
         self._jobs: dict[str, JobDefinition] = {}
 
     def job(self, submission: str, definition: Callable[[], bytes]) -> JobDefinition:
@@ -42,91 +46,202 @@ class WorkerState:
             self._jobs[submission] = pickle.loads(pickled)
         return self._jobs[submission]
 
-    def instance(self, job: JobDefinition, plan: LevelPlan, partition: int) -> StageInstance:
+    def instance(self, job: JobDefinition, plan: LevelPlan, partition: int, act: int = 0) -> StageInstance:
         stage, subtask = job.stages.locate(plan.level, partition)
-        key = (job.job_id, plan.run_id, stage.id, subtask)
+        key = InstanceKey(job.job_id, plan.run_id, stage.id, subtask, act)
         if key not in self._instances:
             self._forget_former_runs(job.job_id, plan.run_id)
-            self._instances[key] = StageInstance(job, stage, subtask, plan.attempt_number)
+            self._instances[key] = StageInstance(job, stage, subtask, plan.attempt_number, act)
         return self._instances[key]
 
     def drop(self, instance: StageInstance, plan: LevelPlan) -> None:
-        key = (instance.job.job_id, plan.run_id, instance.stage.id, instance.subtask)
+        key = InstanceKey(instance.job.job_id, plan.run_id, instance.stage.id, instance.subtask, instance.act)
         self._instances.pop(key, None)
 
     def _forget_former_runs(self, job_id: str, run_id: str) -> None:
-        for key in [k for k in self._instances if k[0] == job_id and k[1] != run_id]:
+        for key in [k for k in self._instances if k.job_id == job_id and k.run_id != run_id]:
             self._instances.pop(key).close()
 
     def close_job(self, job_id: str) -> int:
         """Closes everything of a job in this process; answers how many stages there were."""
-        keys = [k for k in self._instances if k[0] == job_id]
+        keys = [k for k in self._instances if k.job_id == job_id]
         for key in keys:
             self._instances.pop(key).close()
         return len(keys)
 
 
+class InstanceKey(NamedTuple):
+    """Which act of which stage a worker process holds."""
+
+    job_id: str
+    run_id: str
+    stage: int
+    subtask: int
+    act: int
+
+
 WORKER = WorkerState()
 
 
-def run_level(
-    submission: str,
-    definition: Callable[[], bytes],
-    plan: LevelPlan,
-    next_partitions: int | None,
-    partition: int,
-    rows: Iterable[Row],
-) -> Iterator[Row]:
-    """The body of one Spark task. `next_partitions` is None on the last level, whose rows go to the driver."""
-    parcels, failed = [], False
-    width = next_partitions or 1
-    for _, item in rows:
-        if isinstance(item, SubtaskReport):
-            failed = failed or item.error is not None
-            yield partition % width, item
-        elif isinstance(item, Outgoing):
-            if item.level == plan.level:
-                parcels.append(item.parcel)
+@dataclass
+class Passed:
+    """What an act leaves to the next one of its task, beside the rows that go through Catalyst.
+
+    Attributes:
+        rows: Rows for the next level, or the driver.
+        carried: Parcels for later acts.
+        report: What the acts so far have to report. With an error set, the later acts do not run.
+    """
+
+    rows: list[Row] = field(default_factory=list)
+    carried: list[Carried] = field(default_factory=list)
+    report: SubtaskReport | None = None
+
+
+@dataclass(frozen=True)
+class LevelTask:
+    """The task of one partition of a level.
+
+    Args:
+        job: Finds the job's definition; called when the process sees the job for the first time.
+        next_partitions: How many the next level has; None on the last level, whose rows go to the driver.
+    """
+
+    submission: str
+    definition: Callable[[], bytes]
+    plan: LevelPlan
+    next_partitions: int | None
+    partition: int
+
+    @property
+    def _width(self) -> int:
+        return self.next_partitions or 1
+
+    def rows(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """Rows in, rows out: the task of a stage with one act."""
+        parcels = yield from self._received(rows)
+        if parcels is None:
+            return
+        for item in self._run(0, parcels, (), None):
+            if isinstance(item, Outgoing):
+                yield _towards(item, self.plan.level, self._width), item
+            elif isinstance(item, SubtaskReport):
+                yield from self._reported(item)
+
+    def first_act(self, rows: Iterable[Row], passed: Passed) -> Iterator[pa.Table]:
+        """The first of several acts; yields what Catalyst computes on, and leaves the rest in `passed`."""
+        received = self._received(rows)
+        parcels: list[Parcel] | None = None
+        while True:
+            try:
+                passed.rows.append(next(received))
+            except StopIteration as done:
+                parcels = done.value
+                break
+        if parcels is not None:
+            yield from self._act(0, parcels, (), passed, None)
+
+    def later_act(
+        self, act: int, before: Passed, tables: Sequence[pa.Table], passed: Passed
+    ) -> Iterator[pa.Table]:
+        """An act behind a segment, whose result are `tables`."""
+        passed.rows, passed.report = before.rows, before.report
+        if before.report is None or before.report.error is not None or before.report.token == ENDED:
+            return
+        job = WORKER.job(self.submission, self.definition)
+        stage, _ = job.stages.locate(self.plan.level, self.partition)
+        parcels = []
+        for carried in before.carried:
+            if stage.act_of(job.graph.edges[carried.parcel.edge].target) == act:
+                parcels.append(carried.parcel)
+                continue
+            for item in towards_act(stage, act, carried.parcel):
+                if isinstance(item, Carried):
+                    passed.carried.append(item)
+                else:
+                    yield item
+        yield from self._act(act, parcels, tables, passed, before.report.token)
+
+    def _act(
+        self, act: int, parcels: list[Parcel], tables: Sequence[pa.Table], passed: Passed, token: str | None
+    ) -> Iterator[pa.Table]:
+        for item in self._run(act, parcels, tables, token):
+            if isinstance(item, Outgoing):
+                passed.rows.append((_towards(item, self.plan.level, self._width), item))
+            elif isinstance(item, Carried):
+                passed.carried.append(item)
+            elif isinstance(item, SubtaskReport):
+                passed.report = merged(passed.report, item)
             else:
-                yield _towards(item, plan.level, width), item
-    if failed:
-        return
-    for item in _run(submission, definition, plan, partition, parcels):
-        if isinstance(item, Outgoing):
-            yield _towards(item, plan.level, width), item
-        elif item.error is None:
-            yield partition % width, item
+                yield item
+
+    def last_rows(self, passed: Passed) -> Iterator[Row]:
+        """What leaves the task behind its last act."""
+        yield from passed.rows
+        if passed.report is not None:
+            yield from self._reported(passed.report)
+
+    def _received(self, rows: Iterable[Row]) -> Generator[Row, None, list[Parcel] | None]:
+        """Passes on what is not for this level; answers the parcels, or None if the level before has failed."""
+        parcels, failed = [], False
+        for _, item in rows:
+            if isinstance(item, SubtaskReport):
+                failed = failed or item.error is not None
+                yield self.partition % self._width, item
+            elif isinstance(item, Outgoing):
+                if item.level == self.plan.level:
+                    parcels.append(item.parcel)
+                else:
+                    yield _towards(item, self.plan.level, self._width), item
+        return None if failed else parcels
+
+    def _reported(self, report: SubtaskReport) -> Iterator[Row]:
+        if report.error is None:
+            yield self.partition % self._width, report
         else:
-            for target in range(width):  # everybody downstream must know: their input is incomplete
-                yield target, item
+            for target in range(self._width):  # everybody downstream must know: their input is incomplete
+                yield target, report
+
+    def _run(
+        self, act: int, parcels: list[Parcel], tables: Sequence[pa.Table], token: str | None
+    ) -> Iterator[Item]:
+        plan, partition = self.plan, self.partition
+        instance = None
+        try:
+            job = WORKER.job(self.submission, self.definition)
+            mine = plan.subtasks[partition]
+            if mine.ended:
+                yield from repeat_end(job, *job.stages.locate(plan.level, partition), plan, mine)
+                return
+            instance = WORKER.instance(job, plan, partition, act)
+            yield from instance.run_epoch(plan, mine, parcels, tables, token)
+            if instance.ended:
+                WORKER.drop(instance, plan)
+                instance.close()
+        except PenstockError as error:
+            yield _failure(instance, plan, partition, error)
+        except Exception as error:
+            wrapped = InvariantError(f"{type(error).__name__}: {error}")
+            wrapped.__cause__ = error
+            wrapped.where = _last_frames(error)
+            yield _failure(instance, plan, partition, wrapped)
 
 
 def _towards(item: Outgoing, level: int, width: int) -> int:
     return item.partition if item.level == level + 1 else item.partition % width
 
 
-def _run(
-    submission: str, definition: Callable[[], bytes], plan: LevelPlan, partition: int, parcels: list[Any]
-) -> Iterator[Outgoing | SubtaskReport]:
-    instance = None
-    try:
-        job = WORKER.job(submission, definition)
-        mine = plan.subtasks[partition]
-        if mine.ended:
-            yield from repeat_end(job, *job.stages.locate(plan.level, partition), plan, mine)
-            return
-        instance = WORKER.instance(job, plan, partition)
-        yield from instance.run_epoch(plan, mine, parcels)
-        if instance.ended:
-            WORKER.drop(instance, plan)
-            instance.close()
-    except PenstockError as error:
-        yield _failure(instance, plan, partition, error)
-    except Exception as error:
-        wrapped = InvariantError(f"{type(error).__name__}: {error}")
-        wrapped.__cause__ = error
-        wrapped.where = _last_frames(error)
-        yield _failure(instance, plan, partition, wrapped)
+def merged(before: SubtaskReport | None, report: SubtaskReport) -> SubtaskReport:
+    """The report of a stage's acts as one."""
+    if before is None or report.error is not None:
+        return report
+    wakeups = [r.next_wakeup_ms for r in (before, report) if r.next_wakeup_ms is not None]
+    return replace(
+        report,
+        nodes=(*before.nodes, *report.nodes),
+        next_wakeup_ms=min(wakeups, default=None),
+        busy_ms=before.busy_ms + report.busy_ms,
+    )
 
 
 def _failure(
@@ -139,7 +254,8 @@ def _failure(
     try:
         pickle.dumps(error)
     except Exception:
-        error = PenstockError(str(error))
+        original, error = error, PenstockError(str(error))
+        error.domain, error.retryable = original.domain, original.retryable
     return SubtaskReport(-1, partition, "", error=error)
 
 

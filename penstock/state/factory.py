@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 
 from xxhash import xxh3_64_hexdigest
 
@@ -67,11 +66,6 @@ def open_keyed_backend(
         file_prefix=file_prefix,
         cached_entries=cached_entries,
     )
-
-
-def delete_local_state(local_dir: str, job_id: str) -> None:
-    """Removes the local copies of a job that has ended; they are only caches."""
-    shutil.rmtree(os.path.join(local_dir, _safe(job_id)), ignore_errors=True)
 
 
 def _safe(name: str) -> str:

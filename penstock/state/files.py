@@ -22,7 +22,7 @@ import msgspec
 import zstandard
 
 from penstock.checkpoint.handles import FileRef
-from penstock.common.errors import CheckpointError
+from penstock.common.errors import CheckpointError, DamagedStateError
 from penstock.common.ids import EpochId
 from penstock.state.encoding import group_bytes
 
@@ -50,7 +50,7 @@ class StateFiles(Protocol):
         """Writes a new file durably."""
 
     def read_file(self, ref: FileRef) -> bytes:
-        """Reads a file and verifies its checksum; CheckpointError if it is missing or damaged."""
+        """Reads a file and verifies its checksum; DamagedStateError if it is missing or damaged."""
 
 
 class _Block(msgspec.Struct, array_like=True):
@@ -168,7 +168,7 @@ def merged_records(files: list[tuple[str, bytes]], first_group: int, last_group:
 def _read_footer(data: bytes, where: str) -> _Footer:
     tail = len(MAGIC) + 4
     if len(data) < len(MAGIC) + tail or data[: len(MAGIC)] != MAGIC or data[-len(MAGIC) :] != MAGIC:
-        raise CheckpointError("not a state file, or cut off", where=where)
+        raise DamagedStateError("not a state file, or cut off", where=where)
     length = _U32.unpack_from(data, len(data) - tail)[0]
     footer = _decode_footer(data[len(data) - tail - length : len(data) - tail])
     if footer.version > FORMAT_VERSION:

@@ -91,9 +91,5 @@ def check_same(known: StateDescriptor, asked: StateDescriptor) -> None:
         )
 
 
-def load_type_info(schema: StateSchema) -> object:
-    return cloudpickle.loads(base64.b64decode(schema.type_info))
-
-
 def _pickled(type_info: object) -> str:
     return base64.b64encode(cloudpickle.dumps(type_info, 5)).decode()

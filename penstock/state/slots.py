@@ -135,9 +135,6 @@ class SlotState:
         self.dirty.clear()
         return changes
 
-    def unload(self, entry: Entry) -> None:
-        entry.slots[self._index] = UNLOADED
-
 
 def table_name(state_name: str) -> str:
     return "s/" + state_name

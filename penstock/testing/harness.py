@@ -33,11 +33,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import cloudpickle  # type: ignore[import-untyped]
-from xxhash import xxh3_64_hexdigest
 
-from penstock.checkpoint.handles import FileRef, KeyedStateHandle
+from penstock.checkpoint.handles import KeyedStateHandle
+from penstock.checkpoint.storage import MemoryFiles
 from penstock.common.codecs import compile_codec
-from penstock.common.errors import CheckpointError
 from penstock.common.ids import MAX_WATERMARK, EpochId, OperatorUid
 from penstock.common.key_groups import key_group_range
 from penstock.common.typeinfo import TypeInformation
@@ -55,22 +54,6 @@ __all__ = [
     "OneInputOperatorTestHarness",
     "TwoInputOperatorTestHarness",
 ]
-
-
-class MemoryFiles:
-    """Checkpoint storage in a dict; snapshots of a harness share it."""
-
-    def __init__(self) -> None:
-        self._files: dict[str, bytes] = {}
-
-    def write_file(self, relative: str, data: bytes) -> FileRef:
-        self._files[relative] = data
-        return FileRef(relative, len(data), xxh3_64_hexdigest(data))
-
-    def read_file(self, ref: FileRef) -> bytes:
-        if ref.path not in self._files:
-            raise CheckpointError(f"no file {ref.path}", do="restore from a snapshot of the same harness")
-        return self._files[ref.path]
 
 
 @dataclass(frozen=True)
@@ -276,7 +259,6 @@ class _Harness:
         if watermark <= self._input_watermarks[input_index]:
             return
         self._input_watermarks[input_index] = watermark
-        self.operator.on_input_watermark(input_index, watermark)
         combined = min(self._input_watermarks)
         if combined > self.operator.current_watermark:
             self.operator.on_watermark(combined)

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.checkpoint.handles import FileRef, KeyedStateHandle, OperatorSubtaskState
 from penstock.checkpoint.metadata import CheckpointMetadata, OperatorCheckpoint, SourceCheckpoint
-from penstock.checkpoint.resolve import OperatorDescription, resolve_restore
+from penstock.checkpoint.resolve import OperatorDescription, SubtaskRestore, resolve_restore
 from penstock.common.errors import StateMigrationError
 from penstock.common.key_groups import key_group_range
 
@@ -36,24 +36,16 @@ def program(parallelism=2, **changes):
 def test_a_fresh_start_is_empty_everywhere():
     plan = resolve_restore(None, program(3))
     assert plan.epoch == 0
-    assert [s.keyed for s in plan.operators["counter"]] == [(), (), ()]
-    assert [(s.first_key_group, s.last_key_group) for s in plan.operators["counter"]] == [
-        (0, 42),
-        (43, 85),
-        (86, 127),
-    ]
+    assert plan.operators["counter"] == (SubtaskRestore(),) * 3
 
 
 def test_the_same_parallelism_gives_each_subtask_its_own():
     plan = resolve_restore(checkpoint(2), program(2))
     second = plan.operators["counter"][1]
     assert second.keyed == (handle(1, 2),)
-    assert (second.operator_states, second.function_states, second.runtime_states) == (
-        (b"o1",),
-        (b"f1",),
-        (b"r1",),
-    )
-    assert not second.rescaled and plan.epoch == 7 and "source" in plan.sources
+    assert second.operator_states == (b"o1",)
+    assert second.states == (checkpoint(2).operators["counter"].subtasks[1],)
+    assert plan.epoch == 7 and "source" in plan.sources
 
 
 def test_another_parallelism_gives_overlapping_handles_and_all_operator_states():
@@ -62,7 +54,25 @@ def test_another_parallelism_gives_overlapping_handles_and_all_operator_states()
     assert first.keyed == (handle(0, 2),)
     assert middle.keyed == (handle(0, 2), handle(1, 2))
     assert last.keyed == (handle(1, 2),)
-    assert middle.operator_states == (b"o0", b"o1") and middle.rescaled
+    assert first.operator_states == middle.operator_states == last.operator_states == (b"o0", b"o1")
+
+
+@pytest.mark.parametrize(("before", "after"), [(1, 3), (2, 3), (3, 1), (3, 2), (5, 2)])
+def test_another_parallelism_gives_each_former_runtime_state_to_exactly_one_subtask(before, after):
+    plan = resolve_restore(checkpoint(before), program(after))
+    taken = [state for restore in plan.operators["counter"] for state in restore.states]
+    assert sorted(s.runtime_state for s in taken) == [b"r%d" % i for i in range(before)]
+
+
+def test_another_parallelism_lets_each_subtask_of_a_source_look_through_all_runtime_states():
+    metadata = checkpoint(3)
+    metadata.operators["counter"] = replace(
+        metadata.operators["counter"],
+        subtasks=tuple(OperatorSubtaskState(None, None, None, b"r%d" % i) for i in range(3)),
+    )
+    plan = resolve_restore(metadata, program(2, keyed=False, is_source=True))
+    for restore in plan.operators["counter"]:
+        assert [s.runtime_state for s in restore.states] == [b"r0", b"r1", b"r2"]
 
 
 def test_state_without_an_operator_is_an_error_unless_allowed():

@@ -399,3 +399,24 @@ def test_java_spellings_of_sources():
     with pytest.warns(DeprecationWarning, match="NumberSequenceSource"):
         env.generate_sequence(1, 3)
     assert env.socket_text_stream("localhost", 9999).get_type() == Types.STRING()
+
+
+class Greeting(MapFunction):
+    def open(self, runtime_context: Any) -> None:
+        self.word = runtime_context.get_job_parameter("greeting", "hello")
+        self.all = dict(runtime_context.get_global_job_parameters())
+
+    def map(self, value: str) -> tuple[str, dict[str, str]]:
+        return f"{self.word} {value}", self.all
+
+
+def test_global_job_parameters_reach_the_functions(in_process: None) -> None:
+    env = new_env(1)
+    env.get_config().set_global_job_parameters({"greeting": "good day", "limit": 3})
+    result = list(env.from_collection(["world"]).map(Greeting()).execute_and_collect())
+    assert result == [("good day world", {"greeting": "good day", "limit": "3"})]
+
+
+def test_without_job_parameters_functions_get_their_defaults(in_process: None) -> None:
+    result = list(new_env(1).from_collection(["world"]).map(Greeting()).execute_and_collect())
+    assert result == [("hello world", {})]

@@ -1,4 +1,4 @@
-"""Joins and co-groups over tagged elements, and folding when an evicting window fires."""
+"""Joins and co-groups over tagged elements, and folding many elements at once."""
 
 from __future__ import annotations
 
@@ -9,15 +9,13 @@ from penstock.functions import (
     CoGroupFunction,
     FlatJoinFunction,
     JoinFunction,
-    ProcessWindowFunction,
     ReduceFunction,
 )
 from penstock.functions.window_adapters import (
     CoGroupWindowFunction,
-    FoldingAllWindowFunction,
-    FoldingWindowFunction,
     JoinWindowFunction,
     TaggedKeySelector,
+    fold_elements,
     tag_left,
     tag_right,
 )
@@ -51,24 +49,13 @@ def test_each_side_has_its_own_key_selector():
     assert (selector(tag_left("abc")), selector(tag_right(3))) == (3, 3)
 
 
-class Context:
-    def window(self) -> str:
-        return "W"
-
-
-def test_folding_reduces_and_calls_the_window_function():
+def test_elements_are_reduced_at_once():
     total = as_function(lambda x, y: x + y, ReduceFunction)
-
-    class Show(ProcessWindowFunction):
-        def process(self, key: Any, context: Any, elements: Any) -> Any:
-            yield key, context.window(), list(elements)
-
-    assert list(FoldingWindowFunction(total).process("k", Context(), [1, 2, 3])) == [6]
-    assert list(FoldingWindowFunction(total, Show()).process("k", Context(), [1, 2])) == [("k", "W", [3])]
-    assert FoldingWindowFunction(total).process("k", Context(), []) is None
+    assert fold_elements(total, [1, 2, 3]) == 6
+    assert fold_elements(lambda x, y: x + y, iter([1])) == 1
 
 
-def test_folding_aggregates_windows_without_keys():
+def test_elements_are_aggregated_at_once():
     class Mean(AggregateFunction):
         def create_accumulator(self) -> Any:
             return (0, 0)
@@ -82,7 +69,7 @@ def test_folding_aggregates_windows_without_keys():
         def merge(self, acc_a: Any, acc_b: Any) -> Any:
             return acc_a[0] + acc_b[0], acc_a[1] + acc_b[1]
 
-    assert list(FoldingAllWindowFunction(Mean()).process(Context(), [1, 2, 6])) == [3.0]
+    assert fold_elements(Mean(), [1, 2, 6]) == 3.0
 
 
 def test_messages_name_the_user_function():

@@ -7,11 +7,9 @@ from typing import Any
 import pytest
 
 from penstock.common.errors import ValidationError
-from penstock.graph.job_graph import build_job_graph
 from penstock.graph.stages import plan_stages
-from penstock.graph.stream_graph import GraphSettings, StreamGraph, build_stream_graph, may_chain
+from penstock.graph.stream_graph import GraphSettings, StreamGraph, build_stream_graph
 from penstock.graph.transformations import (
-    ChainingStrategy,
     OperatorTransformation,
     Partitioner,
     PartitionerKind,
@@ -116,19 +114,6 @@ def test_forward_may_not_change_the_parallelism() -> None:
 def test_a_job_without_sinks_is_refused() -> None:
     with pytest.raises(ValidationError, match="no operators"):
         graph()
-
-
-def test_chains_follow_flinks_rules() -> None:
-    s = source()
-    separate = op("b", op("a", s), chaining=ChainingStrategy.HEAD)
-    job = build_job_graph(graph(op("c", separate)))
-    assert [v.name for v in job.vertices] == ["Source: numbers -> a", "b -> c"]
-    assert len(job.edges) == 1
-
-
-def test_chaining_can_be_switched_off_for_the_job() -> None:
-    g = graph(op("a", source()), chaining_enabled=False)
-    assert not may_chain(g, g.edges[0])
 
 
 def test_a_thousand_chained_operators_do_not_exhaust_the_stack() -> None:

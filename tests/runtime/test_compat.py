@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from penstock.runtime.compat import install_pyflink_alias, on_reset, reset_defaults
+from penstock.runtime.compat import install_pyflink_alias
 
 
 def test_a_pyflink_module_is_the_penstock_module_itself() -> None:
@@ -30,10 +30,3 @@ def test_installing_twice_adds_one_finder() -> None:
     before = len(sys.meta_path)
     install_pyflink_alias()
     assert len(sys.meta_path) == before
-
-
-def test_resetting_calls_what_was_registered() -> None:
-    calls: list[str] = []
-    on_reset(lambda: calls.append("reset"))
-    reset_defaults()
-    assert calls == ["reset"]

@@ -11,14 +11,17 @@ from penstock.runtime.statistics import JobStatistics
 
 
 def report(subtask: int, **counters: int) -> SubtaskReport:
-    node: Any = NodeReport("window", OperatorSubtaskState(), metrics={"counters": counters})  # type: ignore[arg-type]
+    metrics = {name: {"type": "counter", "count": count} for name, count in counters.items()}
+    node: Any = NodeReport("window", OperatorSubtaskState(), metrics={"metrics": metrics})  # type: ignore[arg-type]
     return SubtaskReport(0, subtask, "", (node,))
 
 
-def test_counters_of_operators_add_up_over_subtasks_and_epochs() -> None:
+def test_counters_of_operators_add_up_over_subtasks_each_of_which_counts_on() -> None:
     statistics = JobStatistics(job=None)  # type: ignore[arg-type]
     statistics.epoch_done(EpochId(1), [report(0, numLateRecordsDropped=2), report(1)], 1, 1)
-    statistics.epoch_done(EpochId(2), [report(0), report(1, numLateRecordsDropped=1)], 1, 1)
+    statistics.epoch_done(
+        EpochId(2), [report(0, numLateRecordsDropped=2), report(1, numLateRecordsDropped=1)], 1, 1
+    )
     (totals,) = statistics.operators.values()
     assert totals.counters == {"numLateRecordsDropped": 3}
     assert statistics.accumulators() == {}

@@ -8,7 +8,12 @@ from penstock.common.errors import ValidationError
 from penstock.common.ids import MAX_WATERMARK
 from penstock.common.time import Duration, Time
 from penstock.common.typeinfo import Types
-from penstock.functions import AggregateFunction, ProcessAllWindowFunction, ProcessWindowFunction
+from penstock.functions import (
+    AggregateFunction,
+    ProcessAllWindowFunction,
+    ProcessWindowFunction,
+    ReduceFunction,
+)
 from penstock.operators.window_factory import build_window_operator
 from penstock.state.descriptors import ValueStateDescriptor
 from penstock.testing import KeyedOneInputOperatorTestHarness, StreamRecord
@@ -362,3 +367,60 @@ def test_windows_survive_a_change_of_parallelism():
             part.process_watermark(MAX_WATERMARK)
             seen += [value[0] for value in part.extract_output_values()]
         assert sorted(seen) == list(range(30))
+
+
+class Opened:
+    """What happened to the copies of a function, in whichever way they are pickled."""
+
+    events: list[str] = []
+
+    def open(self, runtime_context):
+        self.events.append(f"open {runtime_context.get_index_of_this_subtask()}")
+        self.factor = 10
+        with pytest.raises(ValidationError, match="reduces or aggregates the elements of a window") as caught:
+            runtime_context.get_state(ValueStateDescriptor("s", Types.LONG()))
+        assert "accumulator" in str(caught.value)
+
+    def close(self):
+        self.events.append("close")
+
+
+class OpenedSum(Opened, AggregateFunction):
+    def create_accumulator(self):
+        return 0
+
+    def add(self, value, accumulator):
+        return accumulator + value * self.factor
+
+    def get_result(self, accumulator):
+        return accumulator
+
+    def merge(self, acc_a, acc_b):
+        return acc_a + acc_b
+
+
+class OpenedReduce(Opened, ReduceFunction):
+    def reduce(self, value1, value2):
+        return value1 + value2 * self.factor
+
+
+@pytest.mark.parametrize("evictor", [None, CountEvictor.of(10)], ids=["combined", "evicting"])
+@pytest.mark.parametrize(
+    "assigner",
+    [
+        TumblingEventTimeWindows.of(Time.seconds(1)),
+        SlidingEventTimeWindows.of(Time.seconds(1), Time.seconds(1)),
+        EventTimeSessionWindows.with_gap(Time.seconds(1)),
+        CountTumblingWindowAssigner.of(2),
+    ],
+    ids=lambda assigner: type(assigner).__name__,
+)
+@pytest.mark.parametrize("functions", [{"aggregate": OpenedSum()}, {"reduce": OpenedReduce()}], ids=str)
+def test_functions_that_combine_elements_are_opened_without_state(assigner, functions, evictor):
+    Opened.events.clear()
+    harness = windowed(assigner, evictor=evictor, window_function=None, **functions)
+    harness.process_elements([1, 2], [1, 2])
+    harness.process_watermark(10_000)
+    assert harness.extract_output_values() == [30 if "aggregate" in functions else 21]
+    harness.close()
+    assert Opened.events == ["open 0", "close"]

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import lmdb
 
-from penstock.common.errors import StateError
+from penstock.common.errors import LocalStateError, StateError
 
 R = TypeVar("R")
 
@@ -134,7 +134,7 @@ class Environment:
         disk = os.statvfs(self.path)
         free = disk.f_bavail * disk.f_frsize
         if free < _SPARE_BYTES:
-            raise StateError(
+            raise LocalStateError(
                 f"the disk of the local state has only {free >> 20} MB left",
                 where=self.path,
                 do="make room, or set another local state directory",
@@ -145,7 +145,7 @@ class Environment:
 
     def _resize(self, size: int) -> None:
         if self._readers:
-            raise StateError(
+            raise LocalStateError(
                 "local state has to grow while another attempt of the same subtask reads it in this process",
                 where=self.path,
                 do="let the epoch be tried again",

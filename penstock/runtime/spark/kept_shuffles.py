@@ -1,0 +1,69 @@
+"""Shuffles that are run again with the same RDDs.
+
+A job's RDDs are made once and run for every epoch. Spark keeps the map output of a shuffle it has run and would
+skip the stage before it the next time, so the output is forgotten between two epochs, with the same call that
+Spark's own cleaner uses when an RDD is garbage.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark import RDD, SparkContext
+
+Row = tuple[int, Any]
+
+_GROUPED_ITEMS = 256
+"""Rows for one target that are pickled together: small parcels share the fixed cost, large ones are few anyway."""
+
+
+def keyed_bytes(rows: Iterable[Row]) -> Iterator[bytes]:
+    """Rows as Spark's shuffle wants them from Python: a target, then the pickle of rows for it, in turn."""
+    from pyspark.serializers import CPickleSerializer
+
+    dumps = CPickleSerializer().dumps
+    waiting: dict[int, list[Row]] = defaultdict(list)
+    for row in rows:
+        mine = waiting[row[0]]
+        mine.append(row)
+        if len(mine) >= _GROUPED_ITEMS:
+            yield struct.pack("!q", row[0])
+            yield dumps(waiting.pop(row[0]))
+    for target, mine in waiting.items():
+        yield struct.pack("!q", target)
+        yield dumps(mine)
+
+
+def shuffled(context: SparkContext, keyed: RDD[Any], partitions: int) -> tuple[RDD[Any], int]:
+    """The rows of `keyed_bytes` at the partitions they are for, and the number of the shuffle."""
+    from pyspark import RDD
+    from pyspark.serializers import BatchedSerializer, CPickleSerializer
+
+    jvm: Any = context._jvm
+    pairs = jvm.PairwiseRDD(keyed._jrdd.rdd()).asJavaPairRDD()
+    moved = pairs.partitionBy(jvm.PythonPartitioner(partitions, 0))
+    number = moved.rdd().dependencies().apply(0).shuffleId()
+    rows: RDD[Any] = RDD(jvm.PythonRDD.valueOfPair(moved), context, BatchedSerializer(CPickleSerializer()))
+    return rows, number
+
+
+class ShuffleCleaner:
+    """Forgets what shuffles have produced; `available` is False in a session without Spark's own cleaner."""
+
+    def __init__(self, context: SparkContext) -> None:
+        cleaner: Any = context._jsc.sc().cleaner()  # type: ignore[union-attr]
+        self._cleaner = cleaner.get() if cleaner.isDefined() else None
+
+    @property
+    def available(self) -> bool:
+        return self._cleaner is not None
+
+    def forget(self, shuffles: Iterable[int]) -> None:
+        """Waits until all executors have done it: a late order would throw away the next epoch's output."""
+        for number in shuffles:
+            assert self._cleaner is not None
+            self._cleaner.doCleanupShuffle(number, True)

@@ -1,0 +1,59 @@
+"""Reads a connector in columns: the first operator of a table.
+
+Rows get their hidden columns here: the kind that the connector gave or +I, no watermark yet, and their place in the
+order of arrival. A reader that only knows elements is read through Arrow conversion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.common.datatypes import DataTypes, RowField, RowType
+from penstock.common.ids import MIN_WATERMARK
+from penstock.connectors.rows import read_columns
+from penstock.connectors.source import ReadLimit, SourceReader, SourceSplit
+from penstock.delta.columns import KIND, filled, names, numbered
+from penstock.operators.source import SourceOperator
+from penstock.runtime.tables.base import SUBTASK_BITS
+
+
+class TableSourceOperator(SourceOperator):
+    """Drives a reader whose rows are columns of `row_type`, followed by the kind where the source gives changes."""
+
+    def __init__(self, reader: SourceReader, row_type: RowType, changelog: bool, bounded: bool) -> None:
+        super().__init__(reader, None, bounded)
+        fields = list(row_type.fields)
+        if changelog:
+            fields.append(RowField(KIND, DataTypes.TINYINT(False)))
+        self._width = len(row_type.fields)
+        self._columns = RowType(fields, nullable=False)
+        self._position = 0
+
+    def begin_epoch(self) -> None:
+        super().begin_epoch()
+        self._position = self.context.subtask_index << SUBTASK_BITS
+
+    def read(self, split: SourceSplit, position: Any, limit: ReadLimit) -> Iterator[tuple[Any, int, bool]]:
+        """Reads one split and emits; yields (position, records so far, finished) after every batch."""
+        count = 0
+        for found in read_columns(self._reader, self._columns, split, position, limit):
+            if found.batch.num_rows:
+                self.output.emit_table(self._with_hidden(found.batch))
+            count += found.batch.num_rows
+            position = found.position
+            if found.may_stop:
+                yield position, count, False
+                if limit.max_records is not None and count >= limit.max_records:
+                    return
+        finished = self._bounded if limit.split_ends is None else limit.split_ends
+        yield position, count, finished
+
+    def _with_hidden(self, batch: pa.RecordBatch) -> pa.Table:
+        rows, width = batch.num_rows, self._width
+        kind = batch.column(width) if batch.num_columns > width else filled(0, rows, "int8")
+        columns = [*batch.columns[:width], kind, filled(MIN_WATERMARK, rows), numbered(self._position, rows)]
+        self._position += rows
+        return pa.table(columns, names=names(width))

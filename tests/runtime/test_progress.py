@@ -1,0 +1,91 @@
+"""What the driver plans for a subtask after a restore is what `checkpoint/resolve.py` decided, nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from penstock.checkpoint.handles import FileRef, KeyedStateHandle, OperatorSubtaskState
+from penstock.checkpoint.metadata import CheckpointMetadata, OperatorCheckpoint, SourceCheckpoint
+from penstock.common import Types, WatermarkStrategy
+from penstock.common.configuration import Configuration
+from penstock.common.errors import StateMigrationError
+from penstock.common.key_groups import key_group_range
+from penstock.connectors.collect import CollectSink
+from penstock.datastream import StreamExecutionEnvironment
+from penstock.datastream.connectors.datagen import DataGeneratorSource
+from penstock.graph.stages import plan_stages
+from penstock.graph.stream_graph import GraphSettings, StreamGraph, build_stream_graph
+from penstock.graph.transformations import SinkTransformation
+from penstock.runtime import submit
+from penstock.runtime.plan import JobDefinition, NodePlan
+from penstock.runtime.restoring import plan_restore, restored_progress
+
+
+def program(parallelism: int) -> StreamGraph:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    source = DataGeneratorSource(lambda i: i, 10, None, Types.LONG())
+    stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "n", Types.LONG()).uid("source")
+    stream = stream.set_parallelism(parallelism)
+    counts = stream.key_by(lambda v: v % 5, key_type=Types.LONG()).map(lambda v: v).uid("counts")
+    counts = counts.set_parallelism(parallelism)
+    end = SinkTransformation(
+        "end", (counts._transformation,), parallelism=1, uid="end", sink=CollectSink(Types.LONG())
+    )
+    return build_stream_graph([end], GraphSettings())
+
+
+def checkpoint(parallelism: int) -> CheckpointMetadata:
+    keyed, plain = [], []
+    for i in range(parallelism):
+        groups = key_group_range(i, 128, parallelism)
+        handle = KeyedStateHandle(7, groups[0], groups[-1], None, (FileRef(f"d{i}", 1, "00"),))
+        keyed.append(OperatorSubtaskState(handle, b"o%d" % i, None, b"r%d" % i))
+        plain.append(OperatorSubtaskState(None, None, None, b"s%d" % i))
+    operators = {
+        "counts": OperatorCheckpoint("counts", "Count", parallelism, 128, tuple(keyed)),
+        "source": OperatorCheckpoint("source", "Source", parallelism, 128, tuple(plain)),
+    }
+    sources = {"source": SourceCheckpoint("source", None, {"s0": ("split", 3, False, 0)})}
+    return CheckpointMetadata(7, "job", "name", 0, operators, sources)
+
+
+def definition(graph: StreamGraph) -> JobDefinition:
+    return JobDefinition("job", "name", graph, plan_stages(graph), {}, {}, False, "memory", None, "")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("before", [1, 2, 3])
+@pytest.mark.parametrize("after", [1, 2, 3])
+def test_the_epoch_after_a_restore_follows_the_restore_plan(before: int, after: int) -> None:
+    graph, metadata = program(after), checkpoint(before)
+    decided = plan_restore(graph, metadata, allow_non_restored=False)
+    progress = restored_progress(graph, metadata, decided)
+    job = definition(graph)
+    for node in graph.nodes:
+        stage = job.stages.stage_of[node.id]
+        for subtask in range(node.parallelism):
+            planned: NodePlan = progress.subtask_plan(job, stage, subtask, {}).nodes[node.id]
+            restore = decided.operators[node.uid][subtask]
+            assert (planned.states, planned.operator_states) == (restore.states, restore.operator_states)
+            if node.is_keyed:
+                assert planned.keyed is not None and planned.keyed.handles == restore.keyed
+                # Files of other key-group ranges are replaced by a snapshot of the subtask's own.
+                assert planned.keyed.take_snapshot == (before != after)
+
+
+def test_a_restore_that_is_refused_publishes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    published: list[Any] = []
+    metadata = checkpoint(1)
+    metadata.operators["gone"] = OperatorCheckpoint(
+        "gone", "Gone", 1, 128, (OperatorSubtaskState(None, b"state"),)
+    )
+    monkeypatch.setattr(submit, "find_restore_point", lambda *_: metadata)
+    monkeypatch.setattr(submit, "publish_commits", lambda *_, **__: published.append(1))
+    env = StreamExecutionEnvironment.get_execution_environment()
+    sink = SinkTransformation(
+        "end", (env.from_collection([1])._transformation,), parallelism=1, sink=CollectSink(Types.LONG())
+    )
+    with pytest.raises(StateMigrationError, match="gone"):
+        submit.submit_job([sink], Configuration(), "job")
+    assert published == []
