@@ -1,13 +1,18 @@
-"""Fixtures for all tests: servers that are started once, when the first test asks for them."""
+"""For all tests: servers that are started once, when the first test asks for them, and no test against the clock."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from tests.servers.mariadb import MariaDbServer
 from tests.servers.postgres import PostgresServer
+
+# How long an example takes says how busy the machine is, nothing about the code.
+settings.register_profile("penstock", deadline=None)
+settings.load_profile("penstock")
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import pathlib
+import re
 
 PACKAGE = pathlib.Path(__file__).parent.parent / "penstock"
 
@@ -48,6 +49,17 @@ def imports(path: pathlib.Path) -> list[tuple[str, bool]]:
     return found
 
 
+def imported_names(path: pathlib.Path) -> list[str]:
+    """Modules a file imports anywhere, also as names of a package: `from penstock.connectors import print`."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            found += [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+    return found
+
+
 def test_imports_point_down() -> None:
     wrong = []
     for path in PACKAGE.rglob("*.py"):
@@ -72,3 +84,49 @@ def test_what_needs_no_engine_does_not_import_spark() -> None:
                 if module.split(".")[0] in ("pyspark", "py4j")
             ]
     assert not wrong, "\n".join(wrong)
+
+
+ENGINE_ROOMS = (
+    "runtime", "graph", "operators", "delta", "functions", "windowing", "state", "checkpoint", "sql/streaming",
+    "sql/plan",
+)  # fmt: skip
+CONNECTOR_CONTRACT = {"table", "registry", "rows", "source", "sink", "lookup", "row_types"}
+
+
+def test_the_engine_knows_the_contract_of_connectors_but_no_system() -> None:
+    """What the engine cannot do with a connector of another package, it does not do with one of ours."""
+    wrong = []
+    for path in PACKAGE.rglob("*.py"):
+        if path.relative_to(PACKAGE).as_posix().startswith(tuple(f"{room}/" for room in ENGINE_ROOMS)):
+            wrong += [
+                f"{path.relative_to(PACKAGE)} imports {module}"
+                for module in imported_names(path)
+                if module.startswith("penstock.connectors.")
+                and module.split(".")[2] not in CONNECTOR_CONTRACT
+            ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_there_are_systems_that_the_engine_could_name() -> None:
+    """The rule above would hold for an empty folder too."""
+    systems = {path.name for path in (PACKAGE / "connectors").iterdir() if path.is_dir()}
+    assert {"filesystem", "jdbc", "print", "datagen", "blackhole", "file", "socket"} <= systems
+    files = {path.stem for path in (PACKAGE / "connectors").glob("*.py")}
+    assert files >= CONNECTOR_CONTRACT
+
+
+SPARK_INTERNALS = re.compile(
+    r"\b_jvm\b|\b_jsc\b|\b_jsparkSession\b|\b_jdf\b|\b_jrdd\b|\b_gateway\b|\b_active_spark_context\b"
+    r"|org[./]apache[./]spark"
+)
+
+
+def test_what_spark_does_not_promise_is_used_in_one_place() -> None:
+    """Under runtime/spark/ each use has a name and, in tests/runtime/test_spark_internals.py, a test."""
+    found = [
+        f"{path.relative_to(PACKAGE)}: {match[0]}"
+        for path in PACKAGE.rglob("*.py")
+        if path.parent != PACKAGE / "runtime" / "spark"
+        for match in SPARK_INTERNALS.finditer(path.read_text())
+    ]
+    assert not found, "\n".join(found)

@@ -13,7 +13,7 @@ from penstock.catalog.catalog import Catalog
 from penstock.catalog.errors import CatalogError
 from penstock.catalog.identifiers import ObjectIdentifier, ObjectPath
 from penstock.catalog.in_memory import GenericInMemoryCatalog
-from penstock.catalog.objects import CatalogBaseTable, CatalogView
+from penstock.catalog.objects import CatalogTable, CatalogView
 from penstock.common.near_names import did_you_mean
 
 Path = tuple[str, ...]
@@ -123,7 +123,7 @@ class CatalogManager:
         return names
 
     def create_table(
-        self, path: Path, table: CatalogBaseTable, *, temporary: bool, if_not_exists: bool
+        self, path: Path, table: Any, *, temporary: bool, if_not_exists: bool
     ) -> ObjectIdentifier:
         identifier = self.identifier(path)
         if temporary:
@@ -149,7 +149,7 @@ class CatalogManager:
         identifier = self.identifier(path)
         word = "view" if view else "table"
         if temporary:
-            if identifier in self.temporary and isinstance(self.temporary[identifier], CatalogView) == view:
+            if identifier in self.temporary and isinstance(self.temporary[identifier], CatalogTable) != view:
                 del self.temporary[identifier]
             elif not if_exists:
                 raise CatalogError(

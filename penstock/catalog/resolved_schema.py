@@ -203,6 +203,14 @@ class ResolvedSchema:
     def get_column_names(self) -> list[str]:
         return [c.name for c in self._columns]
 
+    def get_field_names(self) -> list[str]:
+        """The old name of `get_column_names`, of TableSchema."""
+        return self.get_column_names()
+
+    def get_field_data_types(self) -> list[DataType]:
+        """The old name of `get_column_data_types`, of TableSchema."""
+        return self.get_column_data_types()
+
     def get_column_data_types(self) -> list[DataType]:
         return [c.data_type for c in self._columns]
 

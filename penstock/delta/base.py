@@ -77,7 +77,6 @@ class DeltaContext:
     max_parallelism: int = 128
     processing_time_ms: int = 0
     watermark: int = MIN_WATERMARK
-    batch_end: bool = False
     metrics: dict[str, int] = field(default_factory=dict)
     function_context: Any = None
     """What `open` of a user's function gets."""

@@ -23,7 +23,14 @@ from typing import Any
 from penstock.common.errors import ValidationError
 from penstock.delta.base import INSERT, UNMATCHED_RETRACTIONS, Batch, DeltaContext, DeltaOperator, Row
 from penstock.delta.row_store import Record, RowStore
-from penstock.delta.rows import consolidate, emit_weights, group_by_key, identities, token, tokens
+from penstock.delta.rows import (
+    all_canonical_bytes,
+    canonical_bytes,
+    consolidate,
+    emit_weights,
+    group_by_key,
+    identities,
+)
 
 Predicate = Callable[[Row, Row], "bool | None"]
 Weighted = list[tuple[Any, Row, int]]
@@ -41,7 +48,7 @@ class JoinType(enum.Enum):
 
 
 class _Side:
-    """One input: its rows of the current key. A record per row: token -> (count, matches, *row)."""
+    """One input: its rows of the current key. A record per row: its bytes -> (count, matches, *row)."""
 
     def __init__(self, rows: RowStore, context: DeltaContext) -> None:
         self.rows = rows
@@ -74,7 +81,7 @@ class _Side:
         return applied
 
 
-class Join(DeltaOperator):
+class RegularJoin(DeltaOperator):
     """Input 0 is the left side, input 1 the right. Output row: left columns, right columns (not in semi, anti).
 
     Args:
@@ -184,7 +191,7 @@ class Join(DeltaOperator):
         if group is None:
             return
         _, rows, weights = group
-        delta = consolidate(tokens(rows), rows, weights)
+        delta = consolidate(all_canonical_bytes(rows), rows, weights)
         if self._residual is None:
             self._phase_by_key(index, delta)
         else:
@@ -292,5 +299,5 @@ class Join(DeltaOperator):
 
 
 def _as_bytes_or_key(ident: Any) -> Any:
-    """Group identities of two batches are comparable: one batch may have needed tokens, the other not."""
-    return ident if type(ident) is bytes else token(ident)
+    """Group identities of two batches are comparable: one batch may have needed bytes, the other not."""
+    return ident if type(ident) is bytes else canonical_bytes(ident)

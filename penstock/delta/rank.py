@@ -27,6 +27,7 @@ from penstock.common.typeinfo import Types
 from penstock.delta.base import UNMATCHED_RETRACTIONS, Batch, DeltaContext, DeltaOperator, Row
 from penstock.delta.emit import emit_change
 from penstock.delta.rows import (
+    canonical_bytes,
     columns_getter,
     consolidate,
     emit_weights,
@@ -34,7 +35,6 @@ from penstock.delta.rows import (
     identities,
     same_row,
     sort_key,
-    token,
     with_ttl,
 )
 from penstock.state.descriptors import MapStateDescriptor, ValueStateDescriptor
@@ -193,7 +193,7 @@ class Rank(DeltaOperator):
     def _upsert(self, partition: _Partition, row: Row, comes: bool) -> None:
         """A row that comes replaces the one with its key; of one that goes only the key counts."""
         assert self._upsert_key is not None
-        key = token(self._upsert_key(row))
+        key = canonical_bytes(self._upsert_key(row))
         former: Row | None = self._by_key.get(key)
         if former is not None:
             self._go(partition, former)
@@ -208,7 +208,7 @@ class Rank(DeltaOperator):
             return
         leader = (partition.next_number, row)
         partition.next_number += 1
-        ident = token(row)
+        ident = canonical_bytes(row)
         record = self._rows.get(ident) or (0, *row)
         self._rows.put(ident, (record[0] + 1, leader[0], *record[1:]))
         leaders = partition.leaders
@@ -238,7 +238,7 @@ class Rank(DeltaOperator):
 
         Record: (how many, their numbers with the latest first, the row).
         """
-        ident = token(row)
+        ident = canonical_bytes(row)
         record = self._rows.get(ident)
         if record is None:
             return None

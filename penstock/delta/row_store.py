@@ -1,4 +1,4 @@
-"""The rows of a key, by token: in one value while they are few, a record each when they are many.
+"""The rows of a key, by their canonical bytes: in one value while they are few, a record each when they are many.
 
 Most join keys have a handful of rows. As one value they cost one read and one write per epoch, several times
 less than map state, which has to be scanned. A key with very many rows must not be rewritten for each new one,

@@ -2,8 +2,8 @@
 
 Two rows are the same row when SQL says so: NaN equals NaN, 0.0 differs from -0.0, NULL equals NULL, and lists
 and maps compare by content. A Python dict disagrees about floats and refuses lists, so such rows are known by
-their *token*, a canonical encoding. Rows of other types are their own token, which is what makes a batch of
-them cheap: one look at the types of the whole batch decides (`identities`).
+their *canonical bytes*. Rows of other types are compared as they are, which is what makes a batch of them
+cheap: one look at the types of the whole batch decides (`identities`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _EXACT = frozenset({str, int, bool, bytes, type(None), Decimal, dt.date, dt.date
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
 
 
-def token(value: Any) -> bytes:
+def canonical_bytes(value: Any) -> bytes:
     """Bytes that are equal for the same values of one column (or rows of one schema), and only for them."""
     try:
         return _encode(value)
@@ -36,31 +36,31 @@ def token(value: Any) -> bytes:
         return canonical.encode_untyped_key(value)
 
 
-def tokens(rows: Sequence[Row]) -> list[bytes]:
-    """The token of each row."""
+def all_canonical_bytes(rows: Sequence[Row]) -> list[bytes]:
+    """The same for each row."""
     try:
         return list(map(_encode, rows))
     except (TypeError, OverflowError, UnicodeEncodeError, RecursionError):
-        return [token(row) for row in rows]
+        return [canonical_bytes(row) for row in rows]
 
 
 def identities(rows: Sequence[Row]) -> Sequence[Any]:
     """For each row something hashable that is equal for the same rows: the rows themselves if possible."""
     if _EXACT.issuperset(map(type, chain.from_iterable(rows))):
         return rows
-    return tokens(rows)
+    return all_canonical_bytes(rows)
 
 
 def identity(value: Any) -> Any:
     """The same for one value of a column."""
-    return value if type(value) in _EXACT else token(value)
+    return value if type(value) in _EXACT else canonical_bytes(value)
 
 
 def same_row(left: Row, right: Row) -> bool:
     """Whether two rows are the same row, so that a change from one to the other is no change."""
     if _EXACT.issuperset(map(type, left)) and _EXACT.issuperset(map(type, right)):
         return left == right
-    return token(left) == token(right)
+    return canonical_bytes(left) == canonical_bytes(right)
 
 
 def columns_getter(columns: Sequence[int]) -> Callable[[Row], Row]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from penstock.common.typeinfo import Types
 from penstock.delta.base import UNMATCHED_RETRACTIONS, WEIGHT, Batch, DeltaContext, DeltaOperator, Row
-from penstock.delta.rows import emit_weights, token, with_ttl
+from penstock.delta.rows import canonical_bytes, emit_weights, with_ttl
 from penstock.state.descriptors import ValueStateDescriptor
 
 
@@ -63,7 +63,7 @@ class SetOperation(DeltaOperator):
         """Sums the weights of the epoch per row: [row, left, right]."""
         pending, at = self._pending, 1 + input_index
         for row, kind in zip(batch.rows, batch.kinds, strict=True):
-            ident = token(row)
+            ident = canonical_bytes(row)
             known = pending.get(ident)
             if known is None:
                 known = pending[ident] = [row, 0, 0]

@@ -13,7 +13,7 @@ from typing import Any
 from penstock.common.typeinfo import Types
 from penstock.delta.base import UNMATCHED_RETRACTIONS, WEIGHT, Batch, DeltaContext, DeltaOperator, Row
 from penstock.delta.emit import emit_change
-from penstock.delta.rows import columns_getter, identities, keys_of, token, with_ttl
+from penstock.delta.rows import canonical_bytes, columns_getter, identities, keys_of, with_ttl
 from penstock.state.descriptors import ValueStateDescriptor
 
 
@@ -90,8 +90,8 @@ class UpsertMaterialize(DeltaOperator):
     def _find(self, rows: list[Row], row: Row) -> int | None:
         """Where the row is, the last one like it; by the input's upsert key if there is one."""
         of = self._identity
-        wanted = token(of(row) if of else row)
+        wanted = canonical_bytes(of(row) if of else row)
         for at in range(len(rows) - 1, -1, -1):
-            if token(of(rows[at]) if of else rows[at]) == wanted:
+            if canonical_bytes(of(rows[at]) if of else rows[at]) == wanted:
                 return at
         return None

@@ -49,7 +49,7 @@ def create_catalog_from_options(name: str, options: dict[str, str]) -> Catalog:
 
         return SparkCatalog(name, options.get("default-database", "default"))
     if kind == "jdbc":
-        from penstock.sql.catalogs.jdbc import JdbcCatalog
+        from penstock.connectors.jdbc.catalog import JdbcCatalog
 
         return JdbcCatalog.from_options(name, options)
     if kind == "hive":

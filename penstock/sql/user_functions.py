@@ -25,11 +25,16 @@ if TYPE_CHECKING:
 class FunctionContext:
     """What `open` of a user's function is told about where it runs."""
 
-    def __init__(self, job_parameters: Mapping[str, str] | None = None) -> None:
+    def __init__(self, job_parameters: Mapping[str, str] | None = None, metrics: Any = None) -> None:
         self._job_parameters = dict(job_parameters or {})
+        self._metrics = metrics
 
     def get_metric_group(self) -> Any:
-        raise NotSupportedError("metrics of SQL functions", "functions run inside Spark's own workers")
+        if self._metrics is None:
+            raise NotSupportedError(
+                "metrics of SQL functions in batch mode", "functions run inside Spark's own workers"
+            )
+        return self._metrics
 
     def get_job_parameter(self, key: str, default_value: str) -> str:
         return self._job_parameters.get(key, default_value)

@@ -21,7 +21,7 @@ from penstock.catalog.resolved_schema import (
     UniqueConstraint,
     WatermarkSpec,
 )
-from penstock.sql.catalogs.jdbc import JdbcCatalog
+from penstock.connectors.jdbc.catalog import JdbcCatalog
 
 __all__ = [
     "Catalog",

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from penstock.common.errors import SqlError, ValidationError
 from penstock.sql.dialect.statement_parser import parse_statement
 from penstock.sql.dialect.statements import InsertStatement
-from penstock.sql.operations.dml import plan_insert, run_inserts
+from penstock.sql.operations.dml import execute_sinks, plan_insert
 from penstock.sql.operations.explain import explain_plans
+from penstock.sql.plan.algebra import InsertInto
+from penstock.sql.streaming.jobs import lowered_inserts
+from penstock.sql.streaming.planner import Planner
 from penstock.table.explain_detail import ExplainDetail
+from penstock.table.table import Table, insert_of
 from penstock.table.table_result import TableResult
 
 if TYPE_CHECKING:
     from penstock.sql.session import SqlSession
 
-__all__ = ["StatementSet"]
+__all__ = ["StatementSet", "StreamStatementSet"]
 
 
 class StatementSet:
@@ -23,7 +28,7 @@ class StatementSet:
 
     def __init__(self, session: SqlSession) -> None:
         self._session = session
-        self._inserts: list[InsertStatement] = []
+        self._inserts: list[InsertStatement | InsertInto] = []
 
     def add_insert_sql(self, stmt: str) -> StatementSet:
         statement = parse_statement(stmt)
@@ -32,12 +37,39 @@ class StatementSet:
         self._inserts.append(statement)
         return self
 
-    def explain(self, *extra_details: ExplainDetail) -> str:
-        plans: list[Any] = [plan_insert(self._session, i) for i in self._inserts]
-        return explain_plans(self._session, plans, tuple(d.name for d in extra_details))
+    def add_insert(
+        self, target_path_or_descriptor: Any, table: Table, overwrite: bool = False
+    ) -> StatementSet:
+        """Writes a table to a table of the catalog, together with the other insertions."""
+        self._inserts.append(insert_of(self._session, table.plan, target_path_or_descriptor, overwrite))
+        return self
 
-    def execute(self) -> TableResult:
+    def _sinks(self) -> list[InsertInto]:
+        """All insertions, planned."""
         if not self._inserts:
             raise ValidationError("the statement set is empty", do="call add_insert_sql(…) first")
-        inserts, self._inserts = self._inserts, []
-        return TableResult(run_inserts(self._session, inserts))
+        return [i if isinstance(i, InsertInto) else plan_insert(self._session, i) for i in self._inserts]
+
+    def explain(self, *extra_details: ExplainDetail) -> str:
+        return explain_plans(self._session, list(self._sinks()), tuple(d.name for d in extra_details))
+
+    def execute(self) -> TableResult:
+        sinks = self._sinks()
+        self._inserts = []
+        return TableResult(execute_sinks(self._session, sinks))
+
+
+class StreamStatementSet(StatementSet):
+    """A statement set whose insertions may become part of a DataStream program."""
+
+    def __init__(self, session: SqlSession, environment: Any, make_prefix: Callable[[], str]) -> None:
+        super().__init__(session)
+        self._environment = environment
+        self._make_prefix = make_prefix
+
+    def attach_as_datastream(self) -> None:
+        """Adds the insertions to the program: `env.execute()` runs them in one job with its streams."""
+        sinks = self._sinks()
+        self._inserts = []
+        for end in lowered_inserts(Planner(self._session.config, prefix=self._make_prefix()), sinks):
+            self._environment.register_transformation(end)

@@ -1,181 +1,358 @@
-"""Between DataStreams and tables: `from_data_stream` and `to_data_stream`.
+"""Between DataStreams and tables, inside one job.
 
-A table over a stream is the plan that DDL would give (scan, computed columns, watermark), its scan being the
-stream. Turned back into a stream, the plan becomes DataStream steps: a map for the columns, a filter for
-conditions, and a watermark strategy for the watermark. As in Flink's SQL, such a watermark follows every row that
-advances it by more than `pipeline.auto-watermark-interval`, and the row time becomes the record's timestamp.
+A table over a stream is the plan that DDL would give (scan, computed columns, watermark), its scan being the stream.
+A stream over a table is the plan lowered to the engine's operators, and an operator that makes elements of its rows.
+Neither starts a job: whatever the program executes in the end takes both sides along.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import itertools
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from penstock.catalog.identifiers import ObjectIdentifier
+from penstock.catalog.changelog_mode import ChangelogMode
 from penstock.catalog.objects import CatalogTable
-from penstock.catalog.schema import Schema
-from penstock.common.datatypes import LocalZonedTimestampType, RowField, RowType
-from penstock.common.errors import NotSupportedError, PenstockError, ValidationError
-from penstock.common.ids import MIN_WATERMARK
+from penstock.catalog.schema import Schema, SchemaColumn
+from penstock.common.datatypes import DataType, LocalZonedTimestampType, RowField, RowType
+from penstock.common.errors import NotSupportedError, ValidationError
+from penstock.common.near_names import did_you_mean
 from penstock.common.time import Instant
-from penstock.common.typeinfo import RowTypeInfo, TypeInformation, Types
-from penstock.common.types import Row
-from penstock.common.watermark_strategy import (
-    Watermark as WatermarkElement,
-)
-from penstock.common.watermark_strategy import (
-    WatermarkGenerator,
-    WatermarkOutput,
-    WatermarkStrategy,
-)
-from penstock.connectors.row_types import row_type_of, type_info_of
+from penstock.common.typeinfo import TypeInformation, Types
+from penstock.common.types import Row, RowKind, make_row
+from penstock.formats.arrow_rows import columns_type
+from penstock.graph.transformations import OperatorTransformation, Transformation
+from penstock.runtime.tables.border import ElementsToTable, TableToElements
+from penstock.sql.binder.coercion import cast_rex
 from penstock.sql.binder.query import QueryBinder
-from penstock.sql.binder.tables import bind_table
-from penstock.sql.plan.algebra import Filter, Plan, Project, Scan, Watermark
-from penstock.sql.python_eval import EPOCH, CompiledRex, Evaluator, compile_rex, epoch_millis
+from penstock.sql.binder.tables import bind_rows
+from penstock.sql.functions.implicit_casts import implicitly_castable
+from penstock.sql.plan.algebra import Field, Plan, Project, StreamInput, StreamScan
+from penstock.sql.plan.rex import InputRef, Rex
+from penstock.sql.streaming.jobs import lowering
+from penstock.sql.streaming.linear import table_type
+from penstock.sql.streaming.physical import HIDDEN, Stream
+from penstock.sql.streaming.planner import Planner
+from penstock.table.border_types import StreamColumns, columns_of, stream_type_of
 
 if TYPE_CHECKING:
     from penstock.datastream import DataStream
     from penstock.sql.session import SqlSession
 
 _numbers = itertools.count()
+_KINDS = (RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.DELETE)
+_KIND_NUMBERS = {kind: number for number, kind in enumerate(_KINDS)}
+_EPOCH = dt.datetime(1970, 1, 1)
+_ROWTIME = "rowtime"
 
 
-@dataclass(frozen=True)
-class StreamTable:
-    """A table whose rows come from a DataStream."""
-
-    plan: Plan
-    stream: DataStream
+# --- a stream as a table ------------------------------------------------------------------------------------
 
 
-def table_from_stream(session: SqlSession, stream: DataStream, schema: Schema | None) -> StreamTable:
-    """The stream as a table, with the columns of its type or of a schema that fits it."""
-    identifier = ObjectIdentifier("default_catalog", "default_database", f"stream_{next(_numbers)}")
-    table = CatalogTable(schema=schema or _schema_of(stream.get_type()), options={"connector": "datastream"})
-    context = session.context("")
-    return StreamTable(bind_table(table, identifier, QueryBinder(context), context), stream)
+def table_from_stream(
+    session: SqlSession, stream: DataStream, schema: Schema | None, mode: ChangelogMode | None = None
+) -> Plan:
+    """The stream as a table, with the columns of its type or of a schema that fits it.
 
+    Args:
+        mode: The kinds of rows that a stream of changes may have; None: its elements are only inserted.
 
-def _schema_of(type_info: TypeInformation | None) -> Schema:
-    if isinstance(type_info, RowTypeInfo):
-        return Schema.new_builder().from_row_data_type(row_type_of(type_info)).build()
-    raise ValidationError(
-        f"a stream of {type_info!r} has no columns",
-        do="declare the stream's type with Types.ROW_NAMED([...], [...])",
+    Raises:
+        ValidationError: The schema does not fit the stream, or the changes are not what `mode` says.
+    """
+    found = _columns_of(stream.get_type(), mode is not None)
+    columns = found.row_type
+    table = CatalogTable(schema=_completed(schema, columns), options={"connector": "datastream"})
+    physical = _checked(table, columns)
+    metadata = _timestamps(table)
+    fields = tuple(Field(f.name, f.data_type) for f in physical) + tuple(
+        Field(c.name, c.data_type) for c in metadata if c.data_type is not None
     )
+    places = [columns.field_names().index(f.name) for f in physical]
+    key = tuple([f.name for f in physical].index(name) for name in table.primary_key)
+    upserts = (
+        mode is not None and not mode.contains(RowKind.UPDATE_BEFORE) and mode.contains(RowKind.UPDATE_AFTER)
+    )
+    if upserts and not key:
+        raise ValidationError(
+            "a stream of upserts needs a primary key to tell which row an element replaces",
+            do="declare one in the schema: Schema.new_builder()….primary_key('id').build()",
+        )
+    changelog = mode is not None and mode != ChangelogMode.insert_only()
+    to_row = _ToRow(columns, places, mode, found.is_record)
+    make = _MakeTable(
+        stream._transformation, to_row, [columns.fields[i].data_type for i in places], bool(metadata)
+    )
+    source = StreamInput(make, stream._transformation.parallelism, changelog, upserts, key)
+    scan: Plan = StreamScan(_read_fields(fields, columns, places), f"stream_{next(_numbers)}", source)
+    scan = _declared(scan, fields)
+    context = session.context("")
+    return bind_rows(table, scan, QueryBinder(context), context)
 
 
-def stream_from_table(table: StreamTable, interval_ms: int) -> DataStream:
-    """The table's rows as a stream of `Row`; inserts only."""
-    return _Translator(interval_ms).translate(table.plan, table.stream)
+def _columns_of(type_info: TypeInformation | None, changelog: bool) -> StreamColumns:
+    """The columns that elements of a type have."""
+    if type_info is None or type_info == Types.PICKLED_BYTE_ARRAY():
+        raise ValidationError(
+            "a stream of undeclared type has no columns",
+            do="declare its type: output_type=Types.ROW_NAMED([...], [...]) on the step before",
+        )
+    found = columns_of(type_info)
+    if changelog and not found.is_record:
+        raise ValidationError(
+            f"a stream of changes has rows with a kind, but this one has elements of type {type_info!r}",
+            do="declare the stream's type with Types.ROW_NAMED([...], [...]) and make rows by Row.of_kind(...)",
+        )
+    return found
 
 
-class _Translator:
-    """Plan nodes to DataStream steps, innermost first."""
+def _completed(schema: Schema | None, columns: RowType) -> Schema:
+    """A schema without physical columns has those of the stream, before what it declares itself."""
+    derived = Schema.new_builder().from_row_data_type(columns)
+    if schema is None:
+        return derived.build()
+    if any(column.is_physical for column in schema.columns):
+        return schema
+    return derived.from_schema(schema).build()
 
-    def __init__(self, interval_ms: int) -> None:
-        self._interval_ms = interval_ms
 
-    def translate(self, plan: Plan, stream: DataStream) -> DataStream:
-        if isinstance(plan, Scan):
-            return stream.map(_row_reader(len(plan.fields)), Types.PICKLED_BYTE_ARRAY())
-        if isinstance(plan, Project):
-            columns = [compile_rex(rex) for rex in plan.exprs]
-            inner = self.translate(plan.input, stream)
-            return inner.map(lambda row: tuple([c(row) for c in columns]), Types.PICKLED_BYTE_ARRAY())
-        if isinstance(plan, Filter):
-            condition = compile_rex(plan.condition)
-            return self.translate(plan.input, stream).filter(lambda row: condition(row) is True)
-        if isinstance(plan, Watermark):
-            inner = self.translate(plan.input, stream)
-            rows = inner.assign_timestamps_and_watermarks(self._strategy(plan))
-            return self._as_rows(rows, plan)
+def _checked(table: CatalogTable, columns: RowType) -> list[RowField]:
+    """The physical columns of the schema; each is a field of the stream's type and converts from it."""
+    known = {f.name: f for f in columns.fields}
+    for field in table.physical_schema.fields:
+        if field.name not in known:
+            raise ValidationError(
+                f"column '{field.name}' of the schema is no field of the stream's type {columns.as_summary()}",
+                do=did_you_mean(field.name, list(known)),
+            )
+        own = known[field.name].data_type
+        if own.nullable() != field.data_type.nullable() and not implicitly_castable(own, field.data_type):
+            raise ValidationError(
+                f"column '{field.name}' is {field.data_type.as_summary()} in the schema, but the stream has "
+                f"{own.as_summary()} there, which does not convert",
+                do="declare the column with the stream's own type and CAST it in a computed column",
+            )
+    return list(table.physical_schema.fields)
+
+
+def _timestamps(table: CatalogTable) -> list[SchemaColumn]:
+    """The metadata columns: an element has its timestamp and nothing else."""
+    found: list[SchemaColumn] = table.metadata_columns
+    for column in found:
+        if (column.metadata_key or column.name) != _ROWTIME:
+            raise ValidationError(
+                f"a stream has no metadata '{column.metadata_key or column.name}'",
+                do="use column_by_metadata('rowtime', 'TIMESTAMP_LTZ(3)'), the timestamp of its elements",
+            )
+    if len(found) > 1:
         raise NotSupportedError(
-            f"{type(plan).__name__} between two streams",
-            "only projections, filters and watermarks are linear",
+            "two columns for one timestamp", "an element has one", do="copy it in a computed column"
+        )
+    return found
+
+
+def _read_fields(fields: Sequence[Field], columns: RowType, places: Sequence[int]) -> tuple[Field, ...]:
+    """The columns as the border operator makes them: the stream's own types, a timestamp of milliseconds."""
+    from penstock.common.datatypes import DataTypes
+
+    own = [Field(f.name, columns.fields[p].data_type) for f, p in zip(fields, places, strict=False)]
+    return (*own, *(Field(f.name, DataTypes.TIMESTAMP_LTZ(3)) for f in fields[len(places) :]))
+
+
+def _declared(scan: Plan, fields: tuple[Field, ...]) -> Plan:
+    """The rows in the types that the schema declares."""
+    exprs: list[Rex] = []
+    for i, (read, wanted) in enumerate(zip(scan.fields, fields, strict=True)):
+        ref = InputRef(read.type, i)
+        same = read.type.nullable() == wanted.type.nullable()
+        exprs.append(InputRef(wanted.type, i) if same else cast_rex(ref, wanted.type))
+    if all(isinstance(e, InputRef) for e in exprs):
+        return StreamScan(fields, scan.name, scan.stream) if isinstance(scan, StreamScan) else scan
+    return Project(fields, scan, tuple(exprs))
+
+
+class _MakeTable:
+    """Makes the operator between a stream and its table."""
+
+    def __init__(
+        self, stream: Transformation, to_row: _ToRow, types: Sequence[DataType], with_timestamp: bool
+    ) -> None:
+        self._stream = stream
+        self._to_row = to_row
+        self._row_type = columns_type(types)
+        self._with_timestamp = with_timestamp
+
+    def __call__(self, node: Any) -> Transformation:
+        to_row, row_type, with_timestamp = self._to_row, self._row_type, self._with_timestamp
+        return OperatorTransformation(
+            node.name,
+            [self._stream],
+            output_type=table_type((*node.fields, *HIDDEN)),
+            parallelism=node.parallelism,
+            uid=node.uid,
+            operator_factory=lambda: ElementsToTable(to_row, row_type, with_timestamp),
         )
 
-    def _strategy(self, plan: Watermark) -> WatermarkStrategy:
-        expression, column, interval_ms = CompiledRex(plan.expression), plan.column, self._interval_ms
-        return WatermarkStrategy.for_generator(
-            lambda: _TableWatermarks(expression, interval_ms)
-        ).with_timestamp_assigner(lambda row, _: _row_time(row[column]))
 
-    def _as_rows(self, rows: DataStream, plan: Plan) -> DataStream:
-        names = [f.name for f in plan.fields]
-        instants = [i for i, f in enumerate(plan.fields) if isinstance(f.type, LocalZonedTimestampType)]
+class _ToRow:
+    """Takes an element apart: the values of the wanted columns, and its kind."""
 
-        def present(values: tuple[Any, ...]) -> Row:
-            shown = list(values)
-            for i in instants:
-                if shown[i] is not None:
-                    shown[i] = Instant.of_epoch_milli(epoch_millis(shown[i]))
-            row = Row(*shown)
-            row.set_field_names(names)
-            return row
+    def __init__(
+        self, columns: RowType, places: Sequence[int], mode: ChangelogMode | None, composite: bool
+    ) -> None:
+        self._composite = composite
+        self._names = columns.field_names()
+        self._places = list(places)
+        self._width = len(columns.fields)
+        self._mode = mode
 
-        return rows.map(present, _type_info(plan))
+    def __call__(self, value: Any) -> tuple[tuple[Any, ...], int]:
+        values = self._values(value) if self._composite else [value]
+        if len(values) != self._width:
+            raise ValidationError(
+                f"an element of {len(values)} fields where the table has {self._width}: {value!r}"
+            )
+        kind = value.get_row_kind() if isinstance(value, Row) else RowKind.INSERT
+        if self._mode is not None and not self._mode.contains(kind):
+            allowed = ", ".join(sorted(str(k) for k in self._mode.kinds))
+            raise ValidationError(
+                f"a change of kind {kind} where the changelog mode has {allowed}: {value!r}"
+            )
+        if self._mode is None and kind is not RowKind.INSERT:
+            raise ValidationError(
+                f"from_data_stream takes rows that are inserted, got a change of kind {kind}: {value!r}",
+                do="use from_changelog_stream(...)",
+            )
+        return tuple([_plain(values[i]) for i in self._places]), _KIND_NUMBERS[kind]
 
-
-def _type_info(plan: Plan) -> TypeInformation:
-    declared = type_info_of(RowType([RowField(f.name, f.type) for f in plan.fields]))
-    assert isinstance(declared, RowTypeInfo)
-    types = [
-        Types.INSTANT() if isinstance(f.type, LocalZonedTimestampType) else kind
-        for f, kind in zip(plan.fields, declared.get_field_types(), strict=True)
-    ]
-    return Types.ROW_NAMED([f.name for f in plan.fields], types)
-
-
-def _row_reader(width: int) -> Callable[[Any], tuple[Any, ...]]:
-    def read(value: Any) -> tuple[Any, ...]:
-        values = tuple(value) if isinstance(value, (Row, tuple, list)) else (value,)
-        if len(values) != width:
-            raise ValidationError(f"a row of {len(values)} fields where the table has {width}: {value!r}")
-        return tuple([_plain_time(v) for v in values])
-
-    return read
+    def _values(self, value: Any) -> list[Any]:
+        """The fields in the order of the type; a row with names says itself which is which."""
+        named = value._fields if isinstance(value, Row) else None
+        if named and set(named) == set(self._names):
+            return [value[name] for name in self._names]
+        return list(value) if isinstance(value, (Row, tuple, list)) else [value]
 
 
-def _plain_time(value: Any) -> Any:
+def _plain(value: Any) -> Any:
     if isinstance(value, Instant):
-        return EPOCH + dt.timedelta(seconds=value.seconds, microseconds=value.nanos // 1000)
+        return _EPOCH + dt.timedelta(seconds=value.seconds, microseconds=value.nanos // 1000)
     return value
 
 
-def _row_time(moment: Any) -> int:
-    if moment is None:
-        raise PenstockError(
-            "a row without a time: its row time is NULL",
-            do="filter such rows out, or give them a time in the computed column",
+# --- a table as a stream ------------------------------------------------------------------------------------
+
+
+def stream_from_table(
+    session: SqlSession,
+    environment: Any,
+    plan: Plan,
+    prefix: str,
+    mode: ChangelogMode | None = None,
+) -> DataStream:
+    """The table's rows as a stream of `Row`.
+
+    Args:
+        prefix: Before the uids of the table's operators, so that several tables may be in one job.
+        mode: The kinds of rows that may come; None: rows are only inserted, or the table is refused.
+    """
+    from penstock.datastream import DataStream
+
+    planner = Planner(session.config, prefix=prefix)
+    stream = planner.query(plan)
+    batch = not session.streaming  # everything is one epoch there, and its net changes are the final rows
+    if not batch and stream.retracts and (mode is None or mode == ChangelogMode.insert_only()):
+        raise ValidationError(
+            "the table is updated and its rows are taken back, which a stream of insertions cannot say "
+            f"(updates come from {stream.updated_by})",
+            do="use to_changelog_stream(table), whose rows have a kind",
         )
-    return epoch_millis(moment)
+    make = lowering(planner)
+    types = [f.type for f in plan.fields]
+    time = _time_column(stream)
+    leave_out = mode is not None and not mode.contains(RowKind.UPDATE_BEFORE)
+    if leave_out and stream.retracts and not stream.keys:
+        raise ValidationError(
+            "a changelog without -U says by its key which row an update replaces, and this table has no key",
+            do="use ChangelogMode.all(), or make a query with a unique key (GROUP BY)",
+        )
+    leave_out = leave_out and stream.retracts
+    to_element = _ToElement([f.name for f in plan.fields], types, leave_out)
+    row_type = columns_type(types)
+    made = OperatorTransformation(
+        "TableToDataStream",
+        [make.stream(stream)],
+        output_type=_type_info(plan),
+        parallelism=make.parallelism(stream),
+        operator_factory=lambda: TableToElements(to_element, row_type, time, leave_out),
+    )
+    environment.register_transformation(made)
+    return DataStream(environment, made)
 
 
-class _TableWatermarks(WatermarkGenerator):
-    """Emits when the watermark has moved by more than the interval of event time."""
+def _time_column(stream: Stream) -> int | None:
+    """The row time; a table may have one only when it becomes a stream."""
+    found = [i for i, f in enumerate(stream.fields) if f.time == "rowtime"]
+    if len(found) > 1:
+        raise ValidationError(
+            f"the table has several row times ({', '.join(stream.fields[i].name for i in found)}), and an element "
+            "has one timestamp",
+            do="CAST all but one to TIMESTAMP in the query",
+        )
+    return found[0] if found else None
 
-    def __init__(self, expression: Evaluator, interval_ms: int) -> None:
-        self._expression = expression
-        self._interval_ms = interval_ms
-        self._greatest = MIN_WATERMARK
-        self._emitted = MIN_WATERMARK
 
-    def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
-        moment = self._expression(event)
-        if moment is not None:
-            self._greatest = max(self._greatest, epoch_millis(moment))
-            if self._greatest - self._emitted > self._interval_ms:
-                self._emit(output)
+class _ToElement:
+    """Makes a named row; moments with a zone become instants. -U rows are left out where the mode has none."""
 
-    def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        if self._greatest > self._emitted:
-            self._emit(output)
+    def __init__(self, names: Sequence[str], types: Sequence[DataType], leave_out_before: bool) -> None:
+        self._names = list(names)
+        self._instants = [i for i, t in enumerate(types) if isinstance(t, LocalZonedTimestampType)]
+        self._leave_out = leave_out_before
 
-    def _emit(self, output: WatermarkOutput) -> None:
-        self._emitted = self._greatest
-        output.emit_watermark(WatermarkElement(self._greatest))
+    def __call__(self, values: tuple[Any, ...], kind: int) -> Any:
+        if self._leave_out and kind == 1:
+            return None
+        shown = list(values)
+        for i in self._instants:
+            if shown[i] is not None:
+                shown[i] = _instant(shown[i])
+        return make_row(shown, self._names, _KINDS[kind])
+
+
+def _instant(moment: dt.datetime) -> Instant:
+    since = moment.replace(tzinfo=None) - _EPOCH
+    return Instant(since.days * 86_400 + since.seconds, since.microseconds * 1000)
+
+
+def _type_info(plan: Plan) -> TypeInformation:
+    return stream_type_of(RowType([RowField(f.name, f.type) for f in plan.fields]))
+
+
+def converted(plan: Plan, schema: Schema | None) -> Plan:
+    """The table in the columns of a target schema: matched by position, cast where that loses nothing."""
+    if schema is None:
+        return plan
+    wanted = [c for c in schema.columns if c.is_physical and c.data_type is not None]
+    if not wanted:  # it only declares a key or metadata
+        return plan
+    if len(wanted) != len(plan.fields):
+        raise ValidationError(
+            f"the schema has {len(wanted)} columns and the table {len(plan.fields)}: "
+            f"{', '.join(f.name for f in plan.fields)}"
+        )
+    exprs: list[Rex] = []
+    fields: list[Field] = []
+    for i, (column, field) in enumerate(zip(wanted, plan.fields, strict=True)):
+        target = column.data_type
+        assert target is not None
+        if not implicitly_castable(field.type, target):
+            raise ValidationError(
+                f"column '{field.name}' of the table is {field.type.as_summary()}, which does not convert to "
+                f"'{column.name}' {target.as_summary()} of the schema"
+            )
+        ref = InputRef(field.type, i, field.time)
+        same = field.type.nullable() == target.nullable()
+        exprs.append(ref if same else cast_rex(ref, target))
+        fields.append(Field(column.name, field.type if same else target, field.time if same else ""))
+    return Project(tuple(fields), plan, tuple(exprs))

@@ -101,3 +101,23 @@ class ConfigMapping(MutableMapping[str, str]):
 
     def __len__(self) -> int:
         return len(self._configuration)
+
+
+class LayeredMapping(ConfigMapping):
+    """A table environment's configuration over that of the stream environment it belongs to."""
+
+    def __init__(self, configuration: Configuration, below: Configuration) -> None:
+        super().__init__(configuration)
+        self._below = ConfigMapping(below)
+
+    def __getitem__(self, key: str) -> str:
+        try:
+            return super().__getitem__(key)
+        except KeyError:
+            return self._below[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**dict.fromkeys(self._below), **dict.fromkeys(super().__iter__())})
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))

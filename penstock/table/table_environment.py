@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from typing import Any
 
 from penstock.catalog.catalog import Catalog, CatalogDescriptor
 from penstock.catalog.catalog_manager import CatalogManager
-from penstock.catalog.objects import CatalogView
+from penstock.catalog.changelog_mode import ChangelogMode
+from penstock.catalog.objects import CatalogTable
 from penstock.catalog.schema import Schema
 from penstock.catalog.table_descriptor import TableDescriptor
-from penstock.common.errors import NotSupportedError
+from penstock.common.errors import NotSupportedError, ValidationError
 from penstock.sql.dialect.statement_parser import parse_statement
+from penstock.sql.dialect.statements import QueryStatement
 from penstock.sql.operations.explain import explain_text
 from penstock.sql.session import SqlSession
 from penstock.sql.user_functions import as_user_function
 from penstock.table.environment_settings import EnvironmentSettings
 from penstock.table.explain_detail import ExplainDetail
-from penstock.table.statement_set import StatementSet
-from penstock.table.table_config import ConfigMapping, TableConfig
+from penstock.table.statement_set import StatementSet, StreamStatementSet
+from penstock.table.stream_bridge import converted, stream_from_table, table_from_stream
+from penstock.table.table import Table
+from penstock.table.table_config import ConfigMapping, LayeredMapping, TableConfig
 from penstock.table.table_result import TableResult
 
 __all__ = ["StreamTableEnvironment", "TableEnvironment"]
@@ -55,6 +61,29 @@ class TableEnvironment:
 
     def create_statement_set(self) -> StatementSet:
         return StatementSet(self._session)
+
+    def sql_query(self, query: str) -> Table:
+        """The table that a query gives; it runs when the table is executed."""
+        statement = parse_statement(query)
+        if not isinstance(statement, QueryStatement):
+            raise ValidationError("sql_query takes a query", do="use execute_sql(...) for other statements")
+        return Table(self._session.bind(statement.ast, statement.sql), self._session)
+
+    def from_path(self, path: str) -> Table:
+        """A table or view of the catalogs."""
+        quoted = ".".join(f"`{part.replace('`', '``')}`" for part in split_path(path))
+        return self.sql_query(f"SELECT * FROM {quoted}")
+
+    def create_temporary_view(self, view_path: str, table: Any, *fields_or_schema: Any) -> None:
+        """A name for a table, under which SQL finds it."""
+        if not isinstance(table, Table):
+            raise ValidationError(
+                f"a view is made of a table, got {type(table).__name__}",
+                do="use StreamTableEnvironment for views of streams",
+            )
+        self._session.catalogs.create_table(
+            split_path(view_path), table.plan, temporary=True, if_not_exists=False
+        )
 
     # -- catalogs --------------------------------------------------------------------------------------
 
@@ -111,7 +140,7 @@ class TableEnvironment:
         return sorted(
             i.object_name
             for i, t in catalogs.temporary.items()
-            if (i.catalog_name, i.database_name) == here and (not views or isinstance(t, CatalogView))
+            if (i.catalog_name, i.database_name) == here and (not views or not isinstance(t, CatalogTable))
         )
 
     def list_modules(self) -> list[str]:
@@ -193,17 +222,16 @@ class TableEnvironment:
         return existed
 
 
-_SEPARATE_JOBS = (
-    "a query and a DataStream program are separate jobs yet, rows do not go from one into the other"
-)
-
-
 class StreamTableEnvironment(TableEnvironment):
-    """A TableEnvironment that shares its streams with a StreamExecutionEnvironment."""
+    """A TableEnvironment that shares its streams with a StreamExecutionEnvironment: tables and streams of one job."""
 
     def __init__(self, environment_settings: EnvironmentSettings, stream_execution_environment: Any) -> None:
         super().__init__(environment_settings)
         self._stream_environment = stream_execution_environment
+        if stream_execution_environment is not None:
+            below = stream_execution_environment.get_configuration()
+            self._session.config = LayeredMapping(self._config.get_configuration(), below)
+        self._borders = itertools.count(1)
 
     @staticmethod
     def create(  # type: ignore[override]
@@ -212,45 +240,54 @@ class StreamTableEnvironment(TableEnvironment):
         settings = environment_settings or EnvironmentSettings.in_streaming_mode()
         return StreamTableEnvironment(settings, stream_execution_environment)
 
-    def from_data_stream(self, data_stream: Any, *fields_or_schema: Any) -> Any:
-        """The stream as a table; a schema may add computed columns and a watermark."""
-        from penstock.table.stream_bridge import table_from_stream
+    def from_data_stream(self, data_stream: Any, *fields_or_schema: Any) -> Table:
+        """The stream as a table of insertions; a schema may choose and declare columns and a watermark."""
+        return self._from_stream(data_stream, fields_or_schema, None)
 
-        schema = fields_or_schema[0] if fields_or_schema else None
-        if len(fields_or_schema) > 1 or not (schema is None or isinstance(schema, Schema)):
+    def from_changelog_stream(
+        self, data_stream: Any, schema: Schema | None = None, changelog_mode: ChangelogMode | None = None
+    ) -> Table:
+        """The stream, whose rows have a kind, as a table that changes."""
+        mode = changelog_mode or ChangelogMode.all()
+        return self._from_stream(data_stream, () if schema is None else (schema,), mode)
+
+    def _from_stream(self, data_stream: Any, given: Sequence[Any], mode: ChangelogMode | None) -> Table:
+        schema = given[0] if given else None
+        if len(given) > 1 or not (schema is None or isinstance(schema, Schema)):
             raise NotSupportedError(
                 "from_data_stream with expressions",
                 "the Table API is not part of this build",
                 do="pass a Schema",
             )
-        return table_from_stream(self._session, data_stream, schema)
+        return Table(table_from_stream(self._session, data_stream, schema, mode), self._session)
 
-    def from_changelog_stream(self, data_stream: Any, *schema_and_mode: Any) -> Any:
-        """Refused: a stream of changes as a table."""
-        raise NotSupportedError(
-            "from_changelog_stream",
-            _SEPARATE_JOBS,
-            do="write the changes with a changelog format such as debezium-json, and read them as a table",
-        )
+    def to_data_stream(self, table: Table) -> Any:
+        """The rows of a table that is only appended to; its row time becomes the timestamp of the elements."""
+        return stream_from_table(self._session, self._stream_environment, table.plan, self._prefix())
 
-    def to_changelog_stream(self, table: Any, *schema_and_mode: Any) -> Any:
-        """Refused: a changing table as a stream."""
-        raise NotSupportedError(
-            "to_changelog_stream",
-            _SEPARATE_JOBS,
-            do="INSERT INTO a table with a changelog format such as debezium-json, or collect() the rows",
-        )
+    def to_changelog_stream(
+        self, table: Table, target_schema: Schema | None = None, changelog_mode: ChangelogMode | None = None
+    ) -> Any:
+        """The changes of a table, as rows with a kind."""
+        mode = changelog_mode or ChangelogMode.all()
+        plan = converted(table.plan, target_schema)
+        return stream_from_table(self._session, self._stream_environment, plan, self._prefix(), mode)
 
-    def to_data_stream(self, table: Any) -> Any:
-        """The table's rows as a stream; its row time becomes the record timestamp."""
-        from penstock.table.stream_bridge import StreamTable, stream_from_table
+    def _prefix(self) -> str:
+        """Tells the operators of this border from those of other ones in the same job."""
+        return f"table-{next(self._borders)}-"
 
-        if not isinstance(table, StreamTable):
-            raise NotSupportedError(
-                "to_data_stream of a query", "only tables made by from_data_stream can become streams yet"
-            )
-        interval_ms = self._stream_environment.get_config().get_auto_watermark_interval()
-        return stream_from_table(table, interval_ms)
+    def create_temporary_view(
+        self, view_path: str, table_or_data_stream: Any, *fields_or_schema: Any
+    ) -> None:
+        """A name for a table or a stream, under which SQL finds it."""
+        table = table_or_data_stream
+        if not isinstance(table, Table):
+            table = self.from_data_stream(table, *fields_or_schema)
+        super().create_temporary_view(view_path, table)
+
+    def create_statement_set(self) -> StatementSet:
+        return StreamStatementSet(self._session, self._stream_environment, self._prefix)
 
 
 def split_path(path: str) -> tuple[str, ...]:

@@ -52,7 +52,12 @@ class TableResult:
         self._job_client = job_client
 
     def get_job_client(self) -> Any | None:
-        """The job of an INSERT or a streaming query, None where none runs."""
+        """The job of a streaming INSERT, None where none runs on its own."""
+        jobs: Any = self._result.details.get("jobs")
+        if self._job_client is None and jobs:
+            from penstock.datastream.job_handle import job_client
+
+            self._job_client = job_client(jobs[0])
         return self._job_client
 
     def wait(self, timeout_ms: int | None = None) -> None:

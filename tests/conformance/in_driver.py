@@ -1,70 +1,53 @@
-"""Runs the Python stages of streaming queries in the driver, so that the whole matrix of ways takes minutes.
+"""Runs the tasks of streaming queries in the driver, so that the whole matrix of ways takes minutes.
 
-A stage is a function from record batches to record batches, and the cases have a handful of rows: nearly all of
-a case's time is Spark starting tasks and talking to Python workers. Here `mapInArrow` takes its input to the
-driver, calls the function, once for each subtask, and makes a local relation of what it returns. Everything else
-is as ever: Catalyst runs the SQL texts, the coordinator plans, commits and restores.
+The cases have a handful of rows: nearly all of a case's time is Spark starting tasks and talking to Python workers.
+Here the stages run one after the other in this process (`runtime/in_process.py`); linear SQL that needs Catalyst is
+still computed by Catalyst, from a local relation. Everything else is as ever: the coordinator plans, commits and
+restores.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
 import pyarrow as pa
-import pyarrow.compute as pc
-
-Stage = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 @contextmanager
 def stages_in_driver() -> Iterator[None]:
     """Lets all streaming queries of the block run so."""
-    from pyspark.sql.classic.dataframe import DataFrame
-
-    with ExitStack() as patches:
-        for name, replacement in (
-            ("mapInArrow", _map_in_arrow),
-            ("repartitionById", _repartition_by_id),
-            ("coalesce", _coalesce),
-        ):
-            patches.enter_context(mock.patch.object(DataFrame, name, replacement))
-        patches.enter_context(mock.patch("penstock.sql.streaming.epoch_runner.in_workers", _here))
+    with mock.patch("penstock.sql.streaming.jobs.make_runner", in_driver):
         yield
 
 
-def _here(_: Any, function: Callable[[], Any]) -> None:
-    function()
+def in_driver(job: Any) -> Any:
+    """An `EpochRunner` whose tasks run here."""
+    from penstock.runtime.in_process import InProcessEpochs
+
+    return InProcessEpochs(job, evaluate=_Catalyst(job))
 
 
-def _repartition_by_id(frame: Any, partitions: int, _: Any) -> Any:
-    frame.penstock_subtasks = partitions
-    return frame
+class _Catalyst:
+    """Computes segments of linear SQL from local relations."""
 
+    def __init__(self, job: Any) -> None:
+        self._job = job
+        self._session: Any = None
 
-def _coalesce(frame: Any, _: int) -> Any:
-    return frame
+    def __call__(self, edge: int, table: pa.Table) -> pa.Table:
+        from pyspark.sql.types import StructType
 
+        from penstock.runtime.spark.session import get_spark
+        from penstock.runtime.tables.base import renamed
 
-def _map_in_arrow(frame: Any, function: Stage, schema: Any, **_: Any) -> Any:
-    from pyspark.sql.pandas.types import to_arrow_schema
-    from pyspark.sql.types import StructType
-
-    struct = schema if isinstance(schema, StructType) else StructType.fromDDL(schema)
-    batches: list[pa.RecordBatch] = []
-    for part in _parts(frame.toArrow(), getattr(frame, "penstock_subtasks", 0)):
-        batches.extend(function(iter(part.to_batches())))
-    if batches:
-        table = pa.Table.from_batches(batches).rename_columns(struct.names)
-    else:
-        table = to_arrow_schema(struct, timezone="UTC").empty_table()
-    return frame.sparkSession.createDataFrame(table, struct)
-
-
-def _parts(table: pa.Table, subtasks: int) -> list[pa.Table]:
-    """The input of each subtask, which the first column names."""
-    if not subtasks:
-        return [table]
-    return [table.filter(pc.equal(table.column(0), subtask)) for subtask in range(subtasks)]
+        if self._session is None:
+            self._session = get_spark().newSession()
+        segment = self._job.graph.edges[edge].partitioner.segment
+        segment.prepare(self._session)
+        struct = StructType.fromDDL(segment.input_schema)
+        frame = self._session.createDataFrame(table.rename_columns(struct.names), struct)
+        frame.createOrReplaceTempView("penstock_here")
+        return renamed(self._session.sql(segment.text.replace("{view}", "penstock_here")).toArrow())

@@ -114,9 +114,12 @@ def _run(
 
 def _stages(way: Any, in_driver: bool) -> AbstractContextManager[None]:
     """Where Python stages run: in Spark's workers, but with `in_driver` only for the straight way."""
+    import os
+
     from in_driver import stages_in_driver
 
-    return stages_in_driver() if in_driver and way.name != "straight" else nullcontext()
+    everywhere = bool(os.environ.get("PENSTOCK_IN_DRIVER"))
+    return stages_in_driver() if in_driver and (everywhere or way.name != "straight") else nullcontext()
 
 
 @contextmanager

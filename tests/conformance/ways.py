@@ -204,7 +204,7 @@ class _Deadline:
 
 def _rows_of(split: Any) -> int:
     """At least as many rows as the split has: lines of text files (a change may hold two rows)."""
-    return sum(_rows_of_part(part) for part in split.parts)
+    return sum(_rows_of_part(part) for part in getattr(split, "parts", ("values",)))
 
 
 def _rows_of_part(part: Any) -> int:

@@ -1,7 +1,7 @@
 """Drives a delta operator through epochs on the in-memory backend, and folds its changes into a table.
 
-A table is a multiset of rows, a dict from token to (row, count). Every change of an output is applied to one;
-taking away a row that is not there fails the test, whatever else it looks at.
+A table is a multiset of rows, a dict from canonical bytes to (row, count). Every change of an output is applied
+to one; taking away a row that is not there fails the test, whatever else it looks at.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from penstock.checkpoint.storage import MemoryFiles
 from penstock.common.codecs import compile_codec
 from penstock.delta.base import DELETE, INSERT, WEIGHT, Batch, DeltaContext
-from penstock.delta.rows import token
+from penstock.delta.rows import canonical_bytes
 from penstock.state.backend import KeyedStateRestore, next_handle
 from penstock.state.factory import open_keyed_backend
 
@@ -23,8 +23,9 @@ GROUPS = 16
 class Harness:
     """One operator at parallelism 1. `restart()` lets a new process take over from the committed state."""
 
-    def __init__(self, make_operator):
+    def __init__(self, make_operator, function_context=None):
         self._make = make_operator
+        self._function_context = function_context
         self._files = MemoryFiles()
         self._committed = ()
         self._epoch = 0
@@ -48,8 +49,13 @@ class Harness:
             file_prefix="delta",
         )
         self._operator = self._make()
-        self._context = DeltaContext(keyed_state=self._backend, metrics=self.metrics)
+        self._context = DeltaContext(
+            keyed_state=self._backend, metrics=self.metrics, function_context=self._function_context
+        )
         self._opened = False
+
+    def close(self):
+        self._operator.close()
 
     def epoch(self, *inputs, now=0, watermark=None, row_watermarks=None):
         """Runs one epoch; an input is a list of (row, kind). Returns the output as such a list."""
@@ -79,7 +85,7 @@ class Harness:
         return result
 
     def run(self, epochs, restart_before=()):
-        """Runs epochs, each a tuple of inputs; returns the final table as a Counter of tokens."""
+        """Runs epochs, each a tuple of inputs; returns the final table as a Counter of multiset."""
         for number, inputs in enumerate(epochs):
             if number in restart_before:
                 self.restart()
@@ -96,7 +102,7 @@ class Table:
 
     def apply(self, changes):
         for row, kind in changes:
-            key = token(row)
+            key = canonical_bytes(row)
             count = self._rows.get(key, (row, 0))[1] + WEIGHT[kind]
             assert count >= 0, f"took away {row!r}, which is not in the table"
             self._rows[key] = (row, count)
@@ -110,7 +116,7 @@ class Table:
 
 def counted(rows):
     """Rows as `Harness.run` gives them."""
-    return Counter(token(row) for row in rows)
+    return Counter(canonical_bytes(row) for row in rows)
 
 
 def inserts(rows):

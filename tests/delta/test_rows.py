@@ -16,10 +16,11 @@ from penstock.delta.changelog_normalize import ChangelogNormalize
 from penstock.delta.deduplicate import Deduplicate, DeduplicateFirstByTime
 from penstock.delta.distinct import Distinct
 from penstock.delta.group_aggregate import GroupAggregate
-from penstock.delta.join import Join, JoinType
+from penstock.delta.join import JoinType, RegularJoin
 from penstock.delta.limit import Limit
 from penstock.delta.rank import Rank
 from penstock.delta.rows import (
+    canonical_bytes,
     columns_getter,
     consolidate,
     emit_weights,
@@ -27,7 +28,6 @@ from penstock.delta.rows import (
     identities,
     same_row,
     sort_key,
-    token,
 )
 from penstock.delta.set_ops import SetOperation, SetOpType
 from penstock.delta.sort_limit import SortLimit
@@ -50,7 +50,7 @@ from penstock.delta.upsert_materialize import UpsertMaterialize
 )
 def test_rows_are_the_same_when_sql_says_so(left, right, same):
     assert same_row(left, right) is same
-    assert (token(left) == token(right)) is same
+    assert (canonical_bytes(left) == canonical_bytes(right)) is same
     one, other = identities([left, right])
     assert (one == other) is same
 
@@ -103,7 +103,7 @@ OPERATORS = [
     DeduplicateFirstByTime((0,), 1),
     Distinct(2),
     GroupAggregate((0,), (AggSpec("MAX", (1,), DataTypes.INT()),)),
-    Join(JoinType.FULL, (0,), (0,), left_width=1, right_width=1, residual=equal),
+    RegularJoin(JoinType.FULL, (0,), (0,), left_width=1, right_width=1, residual=equal),
     Limit(3),
     Rank((0,), ((1, True),), end=3),
     SetOperation(SetOpType.EXCEPT, 2),

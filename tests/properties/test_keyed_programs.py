@@ -119,6 +119,12 @@ def model(stream: list[tuple[str, int, int]]) -> list[Any]:
     return out
 
 
+class Lost(PenstockError):
+    """What a lost executor is to the job: trying again helps."""
+
+    retryable = True
+
+
 def chaos(shape: dict[str, Any]) -> Any:
     generator = random.Random(shape["seed"])
     failures = [shape["failures"]]
@@ -128,7 +134,7 @@ def chaos(shape: dict[str, Any]) -> Any:
             forget()
         if failures[0] and generator.random() < 0.2:
             failures[0] -= 1
-            raise PenstockError("lost on purpose")
+            raise Lost("lost on purpose")
 
     return interfere
 

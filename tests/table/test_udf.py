@@ -169,3 +169,29 @@ def test_a_failing_function_is_named(env: TableEnvironment) -> None:
 def test_a_class_is_no_function() -> None:
     with pytest.raises(TypeError, match="not a function"):
         udf(Prefixed, result_type="STRING")
+
+
+class Scaled(WeightedAverage):
+    """The sum, times a parameter of the job."""
+
+    def open(self, function_context: Any) -> None:
+        self.factor = float(function_context.get_job_parameter("factor", "2"))
+
+    def get_value(self, accumulator: Any) -> Any:
+        return accumulator[0] * self.factor
+
+
+def test_an_aggregate_in_a_window_is_opened(tmp_path: pathlib.Path) -> None:
+    env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    env.get_config().set("pipeline.global-job-parameters", "factor:10")
+    file = tmp_path / "t.jsonl"
+    rows = [("a", 1, "2026-01-01 00:00:01"), ("a", 4, "2026-01-01 00:00:02")]
+    file.write_text("\n".join(json.dumps({"k": k, "v": v, "ts": ts}) for k, v, ts in rows))
+    env.execute_sql(
+        "CREATE TABLE t (k STRING, v INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH "
+        f"('connector' = 'filesystem', 'path' = '{file.as_uri()}', 'format' = 'json')"
+    )
+    env.create_temporary_function("scaled", udaf(Scaled()))
+    window = "TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' SECOND)"
+    sql = f"SELECT k, scaled(v, 1) FROM TABLE({window}) GROUP BY k, window_start, window_end"
+    assert final_rows(env, sql) == [["a", 50.0]]

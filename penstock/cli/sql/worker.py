@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import ctypes
 import queue
-import sys
 import threading
 from collections.abc import Callable
 from typing import Any
+
+from penstock.runtime.spark.context import running_context
 
 __all__ = ["Interrupted", "Task", "Worker", "name_spark_jobs"]
 
@@ -93,20 +94,14 @@ def _raise_in(thread_id: int, error: type[BaseException]) -> None:
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread_id), ctypes.py_object(error))
 
 
-def _spark_context() -> Any:
-    """The running SparkContext; nothing is imported or started for it."""
-    module = sys.modules.get("pyspark.core.context")
-    return None if module is None else module.SparkContext._active_spark_context
-
-
 def name_spark_jobs() -> None:
     """Puts the jobs that this thread starts from now on into the group that `cancel` ends."""
-    context = _spark_context()
+    context = running_context()
     if context is not None:
         context.setJobGroup(_GROUP, "penstock sql", interruptOnCancel=True)
 
 
 def _cancel_spark_jobs() -> None:
-    context = _spark_context()
+    context = running_context()
     if context is not None:
         context.cancelJobGroup(_GROUP)

@@ -1,8 +1,8 @@
 """Aggregate functions that can take rows back. `AggregateCall(spec, retracts)` is what operators use."""
 
-from penstock.delta.aggregates.base import Aggregate, Counts, ValueCounts
+from penstock.delta.aggregates.base import AggregateLogic, Counts, ValueCounts
 from penstock.delta.aggregates.call import AggregateCall
 from penstock.delta.aggregates.registry import make_aggregate
 from penstock.delta.aggregates.spec import AggSpec
 
-__all__ = ["AggSpec", "Aggregate", "AggregateCall", "Counts", "ValueCounts", "make_aggregate"]
+__all__ = ["AggSpec", "AggregateCall", "AggregateLogic", "Counts", "ValueCounts", "make_aggregate"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.common.errors import PenstockError
-from penstock.delta.aggregates.base import Aggregate, CountingAggregate
+from penstock.delta.aggregates.base import AggregateLogic, CountingAggregate
 from penstock.delta.rows import value_sort_key
 
 
@@ -96,7 +96,7 @@ def _at(pairs: list[tuple[Any, int]], index: int) -> Any:
     return pairs[-1][0]
 
 
-class SingleValue(Aggregate):
+class SingleValue(AggregateLogic):
     """SINGLE_VALUE, of a scalar subquery: more than one row at the end of an epoch is an error."""
 
     skips_nulls = False
@@ -125,7 +125,7 @@ class SingleValue(Aggregate):
         return acc[0] if acc else None
 
 
-class Every(Aggregate):
+class Every(AggregateLogic):
     """BOOL_AND (and BOOL_OR, when `any_of`). Accumulator: [how many are true, how many are false]."""
 
     def __init__(self, any_of: bool = False) -> None:

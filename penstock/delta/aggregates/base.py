@@ -72,7 +72,7 @@ class ValueCounts:
         self._counts = counts
 
 
-class Aggregate(ABC):
+class AggregateLogic(ABC):
     """An aggregate function for one result type; see the module for the contract."""
 
     uses_counts: ClassVar[bool] = False
@@ -112,7 +112,7 @@ class Aggregate(ABC):
         raise NotImplementedError(f"{type(self).__name__} has no partial form")
 
 
-class CountingAggregate(Aggregate):
+class CountingAggregate(AggregateLogic):
     """Base of the functions that remember every value: creating and merging `[small, counts]`."""
 
     uses_counts = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from penstock.delta.aggregates.base import Aggregate
+from penstock.delta.aggregates.base import AggregateLogic
 from penstock.delta.aggregates.registry import make_aggregate
 from penstock.delta.aggregates.spec import AggSpec
 from penstock.delta.base import Row
@@ -17,7 +17,7 @@ class AggregateCall:
 
     def __init__(self, spec: AggSpec, retracts: bool) -> None:
         self.spec = spec
-        self.function: Aggregate = make_aggregate(spec, retracts)
+        self.function: AggregateLogic = make_aggregate(spec, retracts)
         self.uses_counts = self.function.uses_counts
         self.open = self.function.open
         self.close = self.function.close

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.delta.aggregates.base import Aggregate, CountingAggregate
+from penstock.delta.aggregates.base import AggregateLogic, CountingAggregate
 
 
-class Distinct(CountingAggregate):
+class DistinctValues(CountingAggregate):
     """Wraps a function. Accumulator: [the function's accumulator, counts]."""
 
-    def __init__(self, function: Aggregate) -> None:
+    def __init__(self, function: AggregateLogic) -> None:
         self._function = function
 
     @property

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.delta.aggregates.base import Aggregate, CountingAggregate
+from penstock.delta.aggregates.base import AggregateLogic, CountingAggregate
 from penstock.delta.rows import identity, value_sort_key
 
 
-class Extreme(Aggregate):
+class Extreme(AggregateLogic):
     """MIN or MAX of rows that only come. Accumulator: the value, None at first."""
 
     def __init__(self, smallest: bool) -> None:

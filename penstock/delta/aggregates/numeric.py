@@ -14,7 +14,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 from penstock.common.datatypes import DataType, DecimalType, DoubleType, FloatType, IntegralType
-from penstock.delta.aggregates.base import Aggregate
+from penstock.delta.aggregates.base import AggregateLogic
 
 _WIDE = Context(prec=100, rounding=ROUND_HALF_UP)
 
@@ -50,7 +50,7 @@ def to_type(value: Any, kind: DataType) -> Any:
     return float(value)
 
 
-class CountStar(Aggregate):
+class CountStar(AggregateLogic):
     """COUNT(*)."""
 
     skips_nulls = False
@@ -83,7 +83,7 @@ class Count(CountStar):
     skips_nulls = True
 
 
-class Sum(Aggregate):
+class Sum(AggregateLogic):
     """SUM of integers and doubles. Accumulator: [number of values, sum]."""
 
     def __init__(self, kind: DataType, *, zero_if_empty: bool = False) -> None:
@@ -147,10 +147,10 @@ class FloatSum(Sum):
         acc[1] = to_float32(acc[1] + other[1])
         return acc
 
-    accumulate_many = Aggregate.accumulate_many
+    accumulate_many = AggregateLogic.accumulate_many
 
 
-class DecimalSum(Aggregate):
+class DecimalSum(AggregateLogic):
     """SUM of DECIMAL over rows that only come: overflow is NULL, and the next value starts anew.
 
     Accumulator: the sum, or None.
@@ -206,7 +206,7 @@ class RetractableDecimalSum(Sum):
     def result(self, acc: list[Any]) -> Any:
         return fit_decimal(acc[1], self._kind) if acc[0] else self._empty_decimal
 
-    accumulate_many = Aggregate.accumulate_many
+    accumulate_many = AggregateLogic.accumulate_many
 
 
 class Avg(Sum):
@@ -249,7 +249,7 @@ class Avg(Sum):
         return [0, 0] if values[0] is None else [values[1], values[0]]
 
 
-def make_sum(kind: DataType, retracts: bool, *, zero_if_empty: bool = False) -> Aggregate:
+def make_sum(kind: DataType, retracts: bool, *, zero_if_empty: bool = False) -> AggregateLogic:
     """The SUM for a result type."""
     if isinstance(kind, DecimalType):
         made = RetractableDecimalSum if retracts else DecimalSum

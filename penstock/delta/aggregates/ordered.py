@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.delta.aggregates.base import Aggregate
+from penstock.delta.aggregates.base import AggregateLogic
 from penstock.delta.rows import identity
 
 
-class FirstValue(Aggregate):
+class FirstValue(AggregateLogic):
     """FIRST_VALUE of rows that only come. Accumulator: a list with the value, or empty."""
 
     def create(self) -> list[Any]:
@@ -43,7 +43,7 @@ class LastValue(FirstValue):
         return acc
 
 
-class ValueList(Aggregate):
+class ValueList(AggregateLogic):
     """Keeps all values in order of arrival; a subclass says what the result is."""
 
     def create(self) -> list[Any]:

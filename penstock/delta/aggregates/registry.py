@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from penstock.common.errors import NotSupportedError
 from penstock.delta.aggregates.bags import Collect, DistinctCount, Every, Percentile, SingleValue
-from penstock.delta.aggregates.base import Aggregate
+from penstock.delta.aggregates.base import AggregateLogic
 from penstock.delta.aggregates.bitmaps import BitmapAgg
-from penstock.delta.aggregates.distinct import Distinct
+from penstock.delta.aggregates.distinct import DistinctValues
 from penstock.delta.aggregates.extremes import Extreme, RetractableExtreme
 from penstock.delta.aggregates.json_aggregates import JsonArrayAgg, JsonObjectAgg
 from penstock.delta.aggregates.numeric import Avg, Count, CountStar, make_sum
@@ -24,11 +24,13 @@ from penstock.delta.aggregates.spec import AggSpec
 from penstock.delta.aggregates.statistics import Deviation
 from penstock.delta.aggregates.user import UserAggregate
 
-_Factory = Callable[[AggSpec, bool], Aggregate]
+_Factory = Callable[[AggSpec, bool], AggregateLogic]
 
 
 def _deviation(sample: bool, root: bool) -> _Factory:
-    return lambda spec, retracts: Deviation(spec.result_type, sample=sample, root=root, whole=spec.whole)
+    return lambda spec, retracts: Deviation(
+        spec.result_type, sample=sample, root=root, in_integers=spec.in_integers
+    )
 
 
 _FACTORIES: dict[str, _Factory] = {
@@ -71,7 +73,7 @@ _PARTIAL = frozenset({"COUNT", "SUM", "$SUM0", "MIN", "MAX", "AVG"})
 _DISTINCT_CHANGES_NOTHING = frozenset({"MIN", "MAX", "APPROX_COUNT_DISTINCT"})
 
 
-def make_aggregate(spec: AggSpec, retracts: bool) -> Aggregate:
+def make_aggregate(spec: AggSpec, retracts: bool) -> AggregateLogic:
     """The function of a call; `retracts` says that input rows may be taken back.
 
     Raises:
@@ -90,4 +92,4 @@ def make_aggregate(spec: AggSpec, retracts: bool) -> Aggregate:
     if name == "COUNT":
         return DistinctCount()
     # Under DISTINCT the function sees a value go only when rows may go; it is asked for the same form.
-    return Distinct(factory(spec, retracts))
+    return DistinctValues(factory(spec, retracts))

@@ -20,7 +20,7 @@ class AggSpec:
         filter: A boolean column; only rows where it is true count.
         separator: Of LISTAGG, if it is not a column.
         null_on_null: Of the JSON aggregates; None means the function's default.
-        whole: Of variances of whole numbers: every step of the formula is cut to a whole number.
+        in_integers: Of variances of integers: every step of the formula is cut to an integer.
         partial: The input was pre-aggregated.
     """
 
@@ -32,5 +32,5 @@ class AggSpec:
     separator: str = ","
     null_on_null: bool | None = None
     user_function: Any = None
-    whole: bool = False
+    in_integers: bool = False
     partial: bool = False

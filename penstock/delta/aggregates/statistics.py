@@ -12,19 +12,19 @@ from fractions import Fraction
 from typing import Any
 
 from penstock.common.datatypes import DataType, DoubleType, FloatType, IntegralType
-from penstock.delta.aggregates.base import Aggregate
+from penstock.delta.aggregates.base import AggregateLogic
 from penstock.delta.aggregates.numeric import to_type
 
 
-class Deviation(Aggregate):
-    """A variance, or its root. With `whole`, integers are divided as integers, which is what Flink does over windows.
+class Deviation(AggregateLogic):
+    """A variance, or its root. With `in_integers` they are divided as integers, as Flink does over windows.
 
     Accumulator: [n, mean, sum of squared distances from it] for doubles, [n, sum, sum of squares] otherwise.
     """
 
-    def __init__(self, kind: DataType, *, sample: bool, root: bool, whole: bool = False) -> None:
+    def __init__(self, kind: DataType, *, sample: bool, root: bool, in_integers: bool = False) -> None:
         self._kind = kind
-        self._whole = whole and isinstance(kind, IntegralType)
+        self._in_integers = in_integers and isinstance(kind, IntegralType)
         self._exact = not isinstance(kind, (DoubleType, FloatType))
         self._sample = sample
         self._root = root
@@ -63,7 +63,7 @@ class Deviation(Aggregate):
         divisor = n - 1 if self._sample else n
         if divisor <= 0:
             return None
-        if self._whole:
+        if self._in_integers:
             value = float((acc[2] - acc[1] * acc[1] // n) // divisor)
         elif self._exact:
             exact = (Fraction(acc[2]) - Fraction(acc[1]) ** 2 / n) / divisor

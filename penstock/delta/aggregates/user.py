@@ -6,10 +6,10 @@ import traceback
 from typing import Any
 
 from penstock.common.errors import NotSupportedError, UserFunctionError
-from penstock.delta.aggregates.base import Aggregate
+from penstock.delta.aggregates.base import AggregateLogic
 
 
-class UserAggregate(Aggregate):
+class UserAggregate(AggregateLogic):
     """Calls the user's function; NULLs reach it, as in Flink.
 
     The user's methods change the accumulator in place. It is state, so it has to be picklable.

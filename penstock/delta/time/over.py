@@ -25,7 +25,7 @@ from penstock.delta.base import INSERT, Batch, DeltaContext, DeltaOperator, Row
 from penstock.delta.rows import identities, keys_of
 from penstock.delta.time.attached import require_inserts
 from penstock.delta.time.clock import LATE_RECORDS_DROPPED, due_in_order, times_of, watermarks_of
-from penstock.delta.time.over_functions import Frame, FrameFunctions, OverSpec
+from penstock.delta.time.over_functions import FrameFunctions, OverFrame, OverSpec
 from penstock.state.descriptors import MapStateDescriptor, ValueStateDescriptor
 
 Timed = tuple[int, Row]
@@ -37,8 +37,10 @@ class _FrameState:
     State: [accumulators, rows of a ROWS frame or times of a RANGE frame, time answered last].
     """
 
-    def __init__(self, context: DeltaContext, frame: Frame, specs: Sequence[OverSpec]) -> None:
+    def __init__(self, context: DeltaContext, frame: OverFrame, specs: Sequence[OverSpec]) -> None:
         self._functions = FrameFunctions(specs, bounded=frame.preceding is not None)
+        self._functions.open(context.function_context)
+        self.close = self._functions.close
         self._frame = frame
         pickled = Types.PICKLED_BYTE_ARRAY()
         backend = context.keyed_state
@@ -103,7 +105,7 @@ class _OverBase(DeltaOperator):
         functions: Aggregates and order functions; see `over_functions.py`.
     """
 
-    def __init__(self, key_columns: Sequence[int], frame: Frame, functions: Sequence[OverSpec]) -> None:
+    def __init__(self, key_columns: Sequence[int], frame: OverFrame, functions: Sequence[OverSpec]) -> None:
         self._key_columns = tuple(key_columns)
         self._frame = frame
         self._specs = tuple(functions)
@@ -116,6 +118,9 @@ class _OverBase(DeltaOperator):
     def open(self, context: DeltaContext) -> None:
         super().open(context)
         self._frames = _FrameState(context, self._frame, self._specs)
+
+    def close(self) -> None:
+        self._frames.close()
 
     def _by_key(self, batch: Batch) -> list[tuple[Row, list[int]]]:
         """Keys with the indexes of their rows."""
@@ -131,7 +136,7 @@ class EventTimeOver(_OverBase):
     """OVER (ORDER BY the row time)."""
 
     def __init__(
-        self, key_columns: Sequence[int], time_column: int, frame: Frame, functions: Sequence[OverSpec]
+        self, key_columns: Sequence[int], time_column: int, frame: OverFrame, functions: Sequence[OverSpec]
     ) -> None:
         super().__init__(key_columns, frame, functions)
         self._time_column = time_column

@@ -19,7 +19,7 @@ RANKING = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK"})
 
 
 @dataclass(frozen=True)
-class Frame:
+class OverFrame:
     """From how far back a frame reaches to the current row.
 
     `preceding` is a number of rows, or milliseconds if not `rows`; None is UNBOUNDED PRECEDING.
@@ -59,6 +59,12 @@ class OverFunction(ABC):
     per_row = True
     """Whether rows of one time must be added and asked one by one, whatever the frame."""
 
+    def open(self, function_context: Any) -> None:
+        """Before anything else; functions of users want to know."""
+
+    def close(self) -> None:
+        """The job is over."""
+
     @abstractmethod
     def create(self) -> Any: ...
 
@@ -80,6 +86,12 @@ class _Aggregate(OverFunction):
 
     def __init__(self, spec: AggSpec, bounded: bool) -> None:
         self._call = AggregateCall(spec, retracts=bounded)
+
+    def open(self, function_context: Any) -> None:
+        self._call.open(function_context)
+
+    def close(self) -> None:
+        self._call.close()
 
     def create(self) -> Any:
         return self._call.create()
@@ -164,6 +176,15 @@ class FrameFunctions:
     def __init__(self, specs: Sequence[OverSpec], *, bounded: bool) -> None:
         self._functions = [make_function(spec, bounded=bounded) for spec in specs]
         self._shared = [not function.per_row for function in self._functions]
+
+    def open(self, function_context: Any) -> None:
+        """Opens the functions of users, before anything else is asked of them."""
+        for function in self._functions:
+            function.open(function_context)
+
+    def close(self) -> None:
+        for function in self._functions:
+            function.close()
 
     def create(self) -> list[Any]:
         return [function.create() for function in self._functions]

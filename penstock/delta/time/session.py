@@ -16,14 +16,12 @@ before its end; one that fires too early, because the session has grown, is move
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
 from penstock.common.errors import ValidationError
 from penstock.common.typeinfo import Types
-from penstock.delta.aggregates import AggSpec
-from penstock.delta.base import INSERT, WEIGHT, Batch, DeltaContext, DeltaOperator, Row
+from penstock.delta.base import Batch, DeltaContext, DeltaOperator, Row
 from penstock.delta.rows import identities, keys_of
 from penstock.delta.time.clock import (
     LATE_RECORDS_DROPPED,
@@ -32,25 +30,27 @@ from penstock.delta.time.clock import (
     times_of,
     watermarks_of,
 )
-from penstock.delta.time.slices import SliceFunctions
-from penstock.delta.time.windows import (
-    WINDOW_END,
-    WINDOW_START,
-    WINDOW_TIME,
-    check_properties,
-    window_columns,
-)
+from penstock.delta.time.windows import WINDOW_END, WINDOW_START, WINDOW_TIME, window_columns
 from penstock.state.descriptors import ValueStateDescriptor
 
 Session = list[Any]
-"""[start, end, content]; times of the wall clock."""
+"""[start, end, its changes as (row, kind)]; times of the wall clock."""
 
 
-class _SessionOperator(DeltaOperator):
-    """Finds and merges sessions; a subclass says what is in them and what comes out."""
+class SessionRows(DeltaOperator):
+    """The SESSION table function: rows with the columns of their session, put out when it has ended.
+
+    Output row: the input row, window_start, window_end, window_time.
+
+    Args:
+        key_columns: What the sessions are partitioned by.
+        time_column: The row time; None for processing time.
+        gap_ms: Rows that far apart, or nearer, are in one session.
+        zone: The session zone if the time column is TIMESTAMP_LTZ, else None.
+    """
 
     def __init__(
-        self, key_columns: Sequence[int], time_column: int | None, gap_ms: int, zone: str | None
+        self, key_columns: Sequence[int], time_column: int | None, gap_ms: int, *, zone: str | None = None
     ) -> None:
         if gap_ms <= 0:
             raise ValidationError(f"the gap of a session must be positive, got {gap_ms} ms")
@@ -69,18 +69,6 @@ class _SessionOperator(DeltaOperator):
             ValueStateDescriptor("sessions", Types.PICKLED_BYTE_ARRAY())
         )
         self._timers = state.processing_timers if self._time_column is None else state.event_timers
-
-    @abstractmethod
-    def _add(self, content: Any, row: Row, kind: int) -> Any:
-        """Takes a row into a session's content, which is None for a new one; returns the one to keep."""
-
-    @abstractmethod
-    def _merge(self, contents: list[Any]) -> Any:
-        """The content of several sessions as one."""
-
-    @abstractmethod
-    def _emit(self, key: Row, start: int, end: int, content: Any) -> None:
-        """A session has ended."""
 
     # --- rows ---------------------------------------------------------------------------------------------
 
@@ -121,9 +109,9 @@ class _SessionOperator(DeltaOperator):
             session = touched[0] if len(touched) == 1 else self._join(sessions, touched)
             session[0] = min(session[0], start)
             session[1] = max(session[1], end)
-            session[2] = self._add(session[2], row, kind)
+            session[2].append((row, kind))
         elif fires_at(end) > watermark:
-            sessions.append([start, end, self._add(None, row, kind)])
+            sessions.append([start, end, [(row, kind)]])
             self._timers.register(fires_at(end))
         else:
             self.context.count(LATE_RECORDS_DROPPED)
@@ -131,7 +119,8 @@ class _SessionOperator(DeltaOperator):
     def _join(self, sessions: list[Session], touched: list[Session]) -> Session:
         """Replaces several sessions by one that holds them all."""
         touched.sort(key=lambda session: session[:2])
-        merged = [touched[0][0], max(s[1] for s in touched), self._merge([s[2] for s in touched])]
+        changes = [change for session in touched for change in session[2]]
+        merged = [touched[0][0], max(s[1] for s in touched), changes]
         sessions[:] = [s for s in sessions if not any(s is old for old in touched)]
         sessions.append(merged)
         return merged
@@ -152,8 +141,8 @@ class _SessionOperator(DeltaOperator):
             sessions: list[Session] = self._sessions.value() or []
             due = [s for s in sessions if self._clock.fires_at(s[1]) <= timer.time_ms]
             left = [s for s in sessions if self._clock.fires_at(s[1]) > timer.time_ms]
-            for start, end, content in sorted(due, key=lambda session: session[:2]):
-                self._emit(timer.key, start, end, content)
+            for start, end, changes in sorted(due, key=lambda session: session[:2]):
+                self._emit(start, end, changes)
             for session in left:
                 self._timers.register(self._clock.fires_at(session[1]))
             if left:
@@ -161,75 +150,7 @@ class _SessionOperator(DeltaOperator):
             else:
                 self._sessions.clear()
 
-
-class SessionAggregate(_SessionOperator):
-    """GROUP BY the key and its sessions.
-
-    Output row: the key columns, one column per aggregate, then the window properties asked for.
-
-    Args:
-        key_columns: What the sessions are partitioned by; the other grouping columns must be among them.
-        time_column: The row time; None for processing time.
-        gap_ms: Rows that far apart, or nearer, are in one session.
-        properties, zone, input_retracts: As in `WindowAggregate`.
-    """
-
-    def __init__(
-        self,
-        key_columns: Sequence[int],
-        time_column: int | None,
-        gap_ms: int,
-        aggregates: Sequence[AggSpec],
-        *,
-        properties: Sequence[str] = (WINDOW_START, WINDOW_END),
-        zone: str | None = None,
-        input_retracts: bool = False,
-    ) -> None:
-        super().__init__(key_columns, time_column, gap_ms, zone)
-        check_properties(properties)
-        self._properties = tuple(properties)
-        self._specs = tuple(aggregates)
-        self._retracts = input_retracts
-        SliceFunctions(self._specs, self._retracts)  # refuses what is not supported when the query is planned
-
-    def open(self, context: DeltaContext) -> None:
-        super().open(context)
-        self._functions = SliceFunctions(self._specs, self._retracts)
-
-    def _add(self, content: Any, row: Row, kind: int) -> Any:
-        return self._functions.update(content, (row,), (WEIGHT[kind],) if self._retracts else None)
-
-    def _merge(self, contents: list[Any]) -> Any:
-        return self._functions.merge(contents)
-
-    def _emit(self, key: Row, start: int, end: int, content: Any) -> None:
-        if content[0] != 0:
-            columns = window_columns(self._properties, start, end, self._clock)
-            row = key + self._functions.results(content) + columns
-            self.output.append(row, INSERT, self._emits_behind(end))
-
-
-class SessionRows(_SessionOperator):
-    """The SESSION table function: rows with the columns of their session, put out when it has ended.
-
-    Output row: the input row, window_start, window_end, window_time. Arguments as in `SessionAggregate`.
-    """
-
-    def __init__(
-        self, key_columns: Sequence[int], time_column: int | None, gap_ms: int, *, zone: str | None = None
-    ) -> None:
-        super().__init__(key_columns, time_column, gap_ms, zone)
-
-    def _add(self, content: Any, row: Row, kind: int) -> Any:
-        if content is None:
-            return [(row, kind)]
-        content.append((row, kind))
-        return content
-
-    def _merge(self, contents: list[Any]) -> Any:
-        return [change for content in contents for change in content]
-
-    def _emit(self, key: Row, start: int, end: int, content: Any) -> None:
+    def _emit(self, start: int, end: int, changes: list[tuple[Row, int]]) -> None:
         columns = window_columns((WINDOW_START, WINDOW_END, WINDOW_TIME), start, end, self._clock)
-        for row, kind in content:
+        for row, kind in changes:
             self.output.append(row + columns, kind, self._emits_behind(end))

@@ -18,6 +18,15 @@ class SliceFunctions:
         self._calls = [AggregateCall(spec, retracts) for spec in specs]
         self._row_count_column = row_count_column
 
+    def open(self, function_context: Any) -> None:
+        """Opens the functions of users, before anything else is asked of them."""
+        for call in self._calls:
+            call.open(function_context)
+
+    def close(self) -> None:
+        for call in self._calls:
+            call.close()
+
     def create(self) -> Slice:
         return [0, *[call.create() for call in self._calls]]
 

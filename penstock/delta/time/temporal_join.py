@@ -16,7 +16,6 @@ late version from before would bring it back.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from penstock.common.errors import ValidationError
 from penstock.common.typeinfo import Types
@@ -32,58 +31,22 @@ Version = tuple[int, int, "Row | None"]
 """(time, watermark before it came, row or None if the key was deleted)."""
 
 
-class _TemporalJoinBase(DeltaOperator):
-    """What both forms share: keys, padding, the residual.
-
-    Args of both:
-        join_type: INNER or LEFT.
-        left_keys, right_keys: The columns that must be equal, pairwise; the right ones hold its primary key.
-        right_width: How many columns the right input has, to pad with NULLs.
-        residual: What else must hold for (left row, right row); picklable.
-    """
-
-    input_count = 2
-
-    def __init__(
-        self,
-        join_type: JoinType,
-        left_keys: Sequence[int],
-        right_keys: Sequence[int],
-        right_width: int,
-        residual: Predicate | None,
-    ) -> None:
-        if join_type not in (JoinType.INNER, JoinType.LEFT):
-            raise ValidationError(
-                f"a temporal join cannot be a {join_type.value} join", do="use INNER JOIN or LEFT JOIN"
-            )
-        if len(left_keys) != len(right_keys):
-            raise ValidationError(f"a join of {len(left_keys)} with {len(right_keys)} key columns")
-        self._keys = (tuple(left_keys), tuple(right_keys))
-        self._pads = join_type is JoinType.LEFT
-        self._pad = (None,) * right_width
-        self._residual = residual
-
-    def key_columns(self, input_index: int) -> tuple[int, ...]:
-        return self._keys[input_index]
-
-    def _emit(self, row: Row, kind: int, partner: Row | None, watermark: int | None) -> None:
-        if partner is not None and (self._residual is None or self._residual(row, partner) is True):
-            self.output.append(row + partner, kind, watermark)
-        elif self._pads:
-            self.output.append(row + self._pad, kind, watermark)
-
-
-class EventTimeTemporalJoin(_TemporalJoinBase):
+class EventTimeTemporalJoin(DeltaOperator):
     """FOR SYSTEM_TIME AS OF the left row time. Output row: left columns, right columns.
 
     Args:
+        join_type: INNER or LEFT.
+        left_keys, right_keys: The columns that must be equal, pairwise; the right ones hold its primary key.
         left_time, right_time: The row times; the right one says since when a version is valid.
+        right_width: How many columns the right input has, to pad with NULLs.
+        residual: What else must hold for (left row, right row); picklable.
 
     Attributes:
         watermark_delay_ms: How far the watermark of the result lags behind that of the inputs. The next
             operator has to be advanced to the watermark less this.
     """
 
+    input_count = 2
     watermark_delay_ms = 1
 
     def __init__(
@@ -97,8 +60,20 @@ class EventTimeTemporalJoin(_TemporalJoinBase):
         right_width: int,
         residual: Predicate | None = None,
     ) -> None:
-        super().__init__(join_type, left_keys, right_keys, right_width, residual)
+        if join_type not in (JoinType.INNER, JoinType.LEFT):
+            raise ValidationError(
+                f"a temporal join cannot be a {join_type.value} join", do="use INNER JOIN or LEFT JOIN"
+            )
+        if len(left_keys) != len(right_keys):
+            raise ValidationError(f"a join of {len(left_keys)} with {len(right_keys)} key columns")
+        self._keys = (tuple(left_keys), tuple(right_keys))
         self._times = (left_time, right_time)
+        self._pads = join_type is JoinType.LEFT
+        self._pad = (None,) * right_width
+        self._residual = residual
+
+    def key_columns(self, input_index: int) -> tuple[int, ...]:
+        return self._keys[input_index]
 
     def open(self, context: DeltaContext) -> None:
         super().open(context)
@@ -154,6 +129,12 @@ class EventTimeTemporalJoin(_TemporalJoinBase):
             self._emit(row, kind, version[2] if version is not None and valid else None, as_of - 1)
         self._waiting.remove(fires_at)
 
+    def _emit(self, row: Row, kind: int, partner: Row | None, watermark: int | None) -> None:
+        if partner is not None and (self._residual is None or self._residual(row, partner) is True):
+            self.output.append(row + partner, kind, watermark)
+        elif self._pads:
+            self.output.append(row + self._pad, kind, watermark)
+
     def _drop_old_versions(self, watermark: int) -> None:
         versions: list[Version] = self._versions.value() or []
         newest = _newest(versions, watermark)
@@ -171,47 +152,3 @@ def _newest(versions: Sequence[Version], as_of: int) -> Version | None:
         if version[0] <= as_of and version[1] <= as_of and (found is None or version[0] >= found[0]):
             found = version
     return found
-
-
-class ProcessingTimeTemporalJoin(_TemporalJoinBase):
-    """FOR SYSTEM_TIME AS OF processing time: the version that is there at the end of the epoch."""
-
-    def __init__(
-        self,
-        join_type: JoinType,
-        left_keys: Sequence[int],
-        right_keys: Sequence[int],
-        *,
-        right_width: int,
-        residual: Predicate | None = None,
-    ) -> None:
-        super().__init__(join_type, left_keys, right_keys, right_width, residual)
-
-    def open(self, context: DeltaContext) -> None:
-        super().open(context)
-        self._latest = context.keyed_state.get_partitioned_state(
-            ValueStateDescriptor("latest", Types.PICKLED_BYTE_ARRAY())
-        )
-
-    def begin_epoch(self) -> None:
-        super().begin_epoch()
-        self._left: list[tuple[Row, Row, int, Any]] = []
-
-    def process(self, input_index: int, batch: Batch) -> None:
-        keys = keys_of(batch.rows, self._keys[input_index])
-        if input_index == _LEFT:
-            watermarks: Sequence[int | None] = batch.watermarks or [None] * len(batch)
-            self._left.extend(zip(keys, batch.rows, batch.kinds, watermarks, strict=True))
-            return
-        for row, kind, key in zip(batch.rows, batch.kinds, keys, strict=True):
-            self.context.keyed_state.set_current_key(key)
-            if kind in (DELETE, UPDATE_BEFORE):
-                self._latest.clear()
-            else:
-                self._latest.update(row)
-
-    def end_epoch(self) -> None:
-        for key, row, kind, watermark in self._left:
-            self.context.keyed_state.set_current_key(key)
-            self._emit(row, kind, None if None in key else self._latest.value(), watermark)
-        self._left = []

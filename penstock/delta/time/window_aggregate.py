@@ -93,9 +93,13 @@ class _WindowAggregateBase(DeltaOperator):
         super().open(context)
         pickled = Types.PICKLED_BYTE_ARRAY()
         self._functions = self._make_functions()
+        self._functions.open(context.function_context)
         self._slices = context.keyed_state.get_partitioned_state(
             MapStateDescriptor("slices", pickled, pickled)
         )
+
+    def close(self) -> None:
+        self._functions.close()
 
     def _add_to_slices(self, pending: Iterable[tuple[Any, _Pending]]) -> None:
         """Brings the epoch's rows into state, one update per key and slice, and registers their windows."""

@@ -33,7 +33,6 @@ from penstock.sql.plan.rex import (
     Const,
     Frame,
     InputRef,
-    OuterRef,
     OverCall,
     Rex,
     SortKey,
@@ -525,11 +524,6 @@ def _flatten(node: Any, kind: Any) -> list[Any]:
 
 def _positional(argument: Any) -> Any:
     return argument.expression if isinstance(argument, exp.Kwarg) else argument
-
-
-def references_input(rex: Rex) -> bool:
-    """Whether the expression reads a column of its own query."""
-    return any(isinstance(r, (InputRef, OuterRef)) for r in walk(rex))
 
 
 _OPERATORS: dict[type, str] = {

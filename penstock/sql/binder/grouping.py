@@ -124,15 +124,17 @@ class Grouping:
         self._keys = keys
         self._sets = sets
         self._calls: list[AggCall] = []
-        self._windows = windows or {}
+        # Compared one by one, because a subquery has no hash: the options of its tables are a dict.
+        self._windows = list((windows or {}).items())
 
     def rewrite(self, rex: Rex) -> Rex:
         """The expression over the aggregate's output."""
         return transform(rex, self._replace)
 
     def _replace(self, rex: Rex) -> Rex | None:
-        if rex in self._windows:
-            return self.rewrite(self._windows[rex])
+        for call, column in self._windows:
+            if rex == call:
+                return self.rewrite(column)
         if rex in self._keys:
             return self._key(self._keys.index(rex))
         if isinstance(rex, Call) and rex.name in _GROUPING_CALLS:

@@ -339,7 +339,7 @@ class RelationBinder:
             fields = [replace(f, type=f.type.nullable()) for f in fields]
         added = tuple(fields)
         name = alias.name if alias is not None and alias.this is not None else None
-        plan = Unnest((*left.plan.fields, *added), left.plan, collection, added, bool(offset), outer)
+        plan = Unnest((*left.plan.fields, *added), left.plan, collection, bool(offset), outer)
         return plan, added, name
 
     def _element_fields(self, collection: Rex, node: Any) -> list[Field]:

@@ -131,9 +131,6 @@ class Scope:
     def has_relation(self, qualifier: list[str]) -> bool:
         return any(_is_named(r, qualifier) for r in self.relations)
 
-    def all_fields(self) -> Fields:
-        return tuple(f for r in self.relations for f in r.fields)
-
 
 def _is_named(relation: Relation, names: list[str]) -> bool:
     if len(names) == 1:

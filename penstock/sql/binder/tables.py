@@ -30,7 +30,12 @@ def bind_table(
     table: CatalogTable, identifier: ObjectIdentifier, queries: QueryBinder, ctx: BindContext
 ) -> Plan:
     """The rows a query sees of a table: all declared columns in their order."""
-    plan = _project(table, _scan(table, identifier), queries, ctx)
+    return bind_rows(table, _scan(table, identifier), queries, ctx)
+
+
+def bind_rows(table: CatalogTable, scan: Plan, queries: QueryBinder, ctx: BindContext) -> Plan:
+    """The same over rows that come from `scan`: its physical columns, then the metadata columns."""
+    plan = _project(table, scan, queries, ctx)
     for watermark in table.schema.watermarks:
         plan = _watermark(plan, watermark.column, watermark.expression, queries, ctx)
     return plan
@@ -43,7 +48,7 @@ def _scan(table: CatalogTable, identifier: ObjectIdentifier) -> Scan:
     return Scan(fields, identifier, replace(table, requested_metadata=tuple(metadata)))
 
 
-def _project(table: CatalogTable, scan: Scan, queries: QueryBinder, ctx: BindContext) -> Plan:
+def _project(table: CatalogTable, scan: Plan, queries: QueryBinder, ctx: BindContext) -> Plan:
     """Declared order, with computed columns in place; those may use any column that is not computed."""
     names = [f.name for f in scan.fields]
     scope = Scope([Relation(None, 0, scan.fields)])
@@ -57,7 +62,7 @@ def _project(table: CatalogTable, scan: Scan, queries: QueryBinder, ctx: BindCon
 
 
 def _column(
-    column: SchemaColumn, names: list[str], scan: Scan, scope: Scope, queries: QueryBinder, ctx: BindContext
+    column: SchemaColumn, names: list[str], scan: Plan, scope: Scope, queries: QueryBinder, ctx: BindContext
 ) -> Rex:
     if column.expression is None:
         index = names.index(column.name)

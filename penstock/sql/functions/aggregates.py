@@ -10,10 +10,8 @@ them needs the DISTINCT, FILTER or OVER of the call. `Calls` writes one such inn
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextvars import ContextVar
 from dataclasses import dataclass
 from decimal import Decimal
-from enum import IntEnum
 
 from penstock.common.datatypes import (
     ArrayType,
@@ -28,6 +26,7 @@ from penstock.common.datatypes import (
     NullType,
     RowType,
 )
+from penstock.common.function_types import BitmapType
 from penstock.sql.functions.bitmaps import BITMAP
 from penstock.sql.functions.json import checked_json_value, json_argument
 from penstock.sql.functions.registry import Arg, ArgType, FunctionDef, register
@@ -48,7 +47,6 @@ from penstock.sql.functions.rules import (
     rest,
 )
 from penstock.sql.functions.text import cast, fail_text, let, string, udf
-from penstock.sql.functions.types import BitmapType
 
 
 @dataclass(frozen=True)
@@ -132,31 +130,12 @@ def _mean_type(args: Sequence[ArgType]) -> DataType:
     return DecimalType(38, max(6, source.scale)) if isinstance(source, DecimalType) else source.nullable()
 
 
-# A sum of so many digits at most cannot leave 38 digits with fewer than ten billion rows.
-_SAFE_DIGITS = 28
+SAFE_DIGITS = 28
+"""A sum of so many digits at most cannot leave 38 digits with fewer than ten billion rows."""
 
-
-class Sums(IntEnum):
-    """How decimals are added. Each way is slower than the one before it, and right where that one gives up."""
-
-    LONGS = 0
-    """Without their point, where they have at most 18 digits."""
-    DECIMALS = 1
-    """By Spark."""
-    ONE_BY_ONE = 2
-    """Wide ones row by row, in their order."""
-
-
-sums: ContextVar[Sums] = ContextVar("sums", default=Sums.LONGS)
 PRODUCT_TOO_LONG = "penstock: a product left 18 digits"
 SUM_OVERFLOWED = "penstock: a sum left 38 digits"
-
-
-def other_sums(failure: str) -> Sums | None:
-    """How decimals have to be added in a query that has failed like this; None if that was not the reason."""
-    if SUM_OVERFLOWED in failure:
-        return Sums.ONE_BY_ONE
-    return Sums.DECIMALS if PRODUCT_TOO_LONG in failure else None
+"""What a query raises that has to be planned again with another way to add (`spark/decimal_sums.py`)."""
 
 
 def _sum(args: Sequence[Arg], result: DataType, call: Calls) -> str:
@@ -164,16 +143,11 @@ def _sum(args: Sequence[Arg], result: DataType, call: Calls) -> str:
     if (
         isinstance(source, DecimalType)
         and isinstance(result, DecimalType)
-        and source.precision > _SAFE_DIGITS
-        and not _is_whole(args[0], call)
+        and source.precision > SAFE_DIGITS
+        and args[0].unscaled is None
     ):
-        return _wide_sum(args[0].sql, result, call)
+        return _wide_sum(args[0], result, call)
     return cast(_total(args[0], call), result)
-
-
-def _is_whole(arg: Arg, call: Calls) -> bool:
-    """Whether an argument is added without its point."""
-    return arg.unscaled is not None and sums.get() is Sums.LONGS and not call.distinct
 
 
 def _total(arg: Arg, call: Calls) -> str:
@@ -181,10 +155,10 @@ def _total(arg: Arg, call: Calls) -> str:
 
     Most sums are whole numbers of 64 bits again and only lack their point: 10 million of them cost 3 s of CPU less.
     """
-    if not _is_whole(arg, call):
+    whole = arg.unscaled
+    if whole is None:
         return call("sum", arg.sql)
     assert isinstance(arg.type, DecimalType)
-    whole = arg.unscaled
     if call.condition:
         # Inside, because Spark may compute a value that it then leaves out, and one too long fails.
         call, whole = Calls(), f"CASE WHEN {call.condition} THEN {whole} END"
@@ -196,20 +170,20 @@ def _total(arg: Arg, call: Calls) -> str:
     return f"coalesce(CAST({short} * {point} AS {target}), CAST({long} * {point} AS {target}))"
 
 
-def _wide_sum(value: str, result: DecimalType, call: Calls) -> str:
+def _wide_sum(arg: Arg, result: DecimalType, call: Calls) -> str:
     """Flink adds one by one: past 38 digits the sum is NULL, and the next value starts a new one.
 
     Where the absolute values stay below the limit, so does the sum in any order, and Spark's own is right.
     """
     target = f"DECIMAL({result.precision}, {result.scale})"
-    if call.distinct or sums.get() is Sums.ONE_BY_ONE:
-        values = call("collect_list", f"CAST({value} AS {target})")
+    if call.distinct or arg.one_by_one:
+        values = call("collect_list", f"CAST({arg.sql} AS {target})")
         step = f"(a, v) -> CASE WHEN a IS NULL THEN v ELSE CAST(a + v AS {target}) END"
         return f"aggregate({values}, CAST(NULL AS {target}), {step})"
-    reach = call("sum", f"abs(CAST({value} AS DOUBLE))")
+    reach = call("sum", f"abs(CAST({arg.sql} AS DOUBLE))")
     fits = f"coalesce({reach} < {0.999 * 10.0 ** (result.precision - result.scale)!r}D, TRUE)"
     overflowed = f"CAST(raise_error({string(SUM_OVERFLOWED)}) AS {target})"
-    return f"if({fits}, {cast(call('sum', value), result)}, {overflowed})"
+    return f"if({fits}, {cast(call('sum', arg.sql), result)}, {overflowed})"
 
 
 def _avg(args: Sequence[Arg], result: DataType, call: Calls) -> str:

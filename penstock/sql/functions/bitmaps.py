@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.common.datatypes import ArrayType, DataType, DataTypes, IntType
+from penstock.common.function_types import BitmapType
 from penstock.sql.functions.registry import ArgType
 from penstock.sql.functions.rules import ARRAY, BINARY, Family, like, nullable, of, refuse, scalar
 from penstock.sql.functions.text import udf
-from penstock.sql.functions.types import BitmapType
 
 BITMAP = Family("BITMAP", (BitmapType,))
 

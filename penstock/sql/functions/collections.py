@@ -21,6 +21,7 @@ from penstock.common.datatypes import (
     VariantType,
 )
 from penstock.common.errors import NotSupportedError, ValidationError
+from penstock.common.function_types import StructuredType
 from penstock.sql.functions.casts import cast_sql
 from penstock.sql.functions.common_types import common_type
 from penstock.sql.functions.registry import Arg, ArgType, FunctionDef, Render, register
@@ -43,7 +44,6 @@ from penstock.sql.functions.rules import (
     scalar,
 )
 from penstock.sql.functions.text import fail_text, let, quoted_name, string
-from penstock.sql.functions.types import StructuredType
 
 # --- constructors ---------------------------------------------------------------------------------------
 

@@ -9,7 +9,6 @@ zone.
 from __future__ import annotations
 
 from penstock.common.datatypes import (
-    DataType,
     DateType,
     DayTimeIntervalType,
     LocalZonedTimestampType,
@@ -192,7 +191,3 @@ def difference(unit: str, start: Arg, end: Arg) -> str:
         factor = 1000 if unit == "MILLISECOND" else 1000000
         return f"CAST({seconds_between(start, end)} * {factor} AS INT)"
     return f"CAST({seconds_between(start, end)} div {_SECONDS[unit]} AS INT)"
-
-
-def is_moment(data_type: DataType) -> bool:
-    return isinstance(data_type, (TimestampType, LocalZonedTimestampType))

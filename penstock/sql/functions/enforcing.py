@@ -21,12 +21,22 @@ CHECK_LENGTH = "$CHECK LENGTH"
 """(value, type, column name): fails the job where the length is not what the type says."""
 
 
-def _not_null(args: Sequence[Arg], result: DataType) -> str:
-    column = args[1].literal
-    message = fail_text(
+def null_message(column: str) -> str:
+    return (
         f"column '{column}' is NOT NULL, however, a null value is being written into it. Set "
         "'table.exec.sink.not-null-enforcer' = 'DROP' to leave out such rows"
     )
+
+
+def length_message(column: str, target: DataType) -> str:
+    return (
+        f"column '{column}' is {target.nullable().as_summary()}, however, a value of another length is being "
+        "written into it. Set 'table.exec.sink.type-length-enforcer' = 'TRIM_PAD' to make values fit"
+    )
+
+
+def _not_null(args: Sequence[Arg], result: DataType) -> str:
+    message = fail_text(null_message(str(args[1].literal)))
     return let(lambda v: f"if({v} IS NULL, {message}, {v})", args[0].sql)
 
 
@@ -47,10 +57,7 @@ def _fit(args: Sequence[Arg], result: DataType) -> str:
 def _check_length(args: Sequence[Arg], result: DataType) -> str:
     target, column = args[1].type, args[2].literal
     exact = isinstance(target, (CharType, BinaryType))
-    text = string(
-        f"column '{column}' is {target.nullable().as_summary()}, however, a value of another length is being "
-        "written into it. Set 'table.exec.sink.type-length-enforcer' = 'TRIM_PAD' to make values fit"
-    )
+    text = string(length_message(str(column), target))
     operator = "<>" if exact else ">"
     limit = target.length  # type: ignore[attr-defined]
     return let(

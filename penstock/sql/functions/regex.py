@@ -34,7 +34,7 @@ def _escape_of(args: Sequence[Arg], name: str) -> str | None:
     return escape
 
 
-def _tokens(pattern: str, escape: str | None) -> list[tuple[str, str]]:
+def like_tokens(pattern: str, escape: str | None) -> list[tuple[str, str]]:
     """(kind, character) for each place of a LIKE pattern; kind is "any", "one" or "is"."""
     tokens, i = [], 0
     while i < len(pattern):
@@ -57,7 +57,7 @@ def like_regex(pattern: str, escape: str | None) -> str:
     '\\\\Aa.c(?s:.*)\\\\z'
     """
     parts = {"any": lambda c: "(?s:.*)", "one": lambda c: ".", "is": _quote}
-    return "\\A" + "".join(parts[kind](c) for kind, c in _tokens(pattern, escape)) + "\\z"
+    return "\\A" + "".join(parts[kind](c) for kind, c in like_tokens(pattern, escape)) + "\\z"
 
 
 def _quote(c: str) -> str:
@@ -66,7 +66,7 @@ def _quote(c: str) -> str:
 
 def _like_literal(x: str, pattern: str, escape: str | None) -> str:
     """The cheapest test for a constant pattern: comparisons where they do, which Spark can push down."""
-    tokens = _tokens(pattern, escape)
+    tokens = like_tokens(pattern, escape)
     kinds = [kind for kind, _ in tokens]
     text = "".join(c for kind, c in tokens if kind == "is")
     if "one" not in kinds:
@@ -87,7 +87,7 @@ def _like_literal(x: str, pattern: str, escape: str | None) -> str:
 def _fixed_texts(tokens: list[tuple[str, str]]) -> list[str]:
     """The texts between the wildcards.
 
-    >>> _fixed_texts(_tokens("%special%re_uests%", None))
+    >>> _fixed_texts(like_tokens("%special%re_uests%", None))
     ['special', 're', 'uests']
     """
     groups = groupby(tokens, key=lambda token: token[0] == "is")

@@ -87,13 +87,15 @@ class ArgType:
 class Arg:
     """A rendered argument: Spark SQL text, Flink type and, if constant, the Python value.
 
-    `unscaled` is the text of a decimal without its point, a BIGINT, for aggregates and where there is one.
+    For what a decimal aggregate adds: `unscaled` is the text of the value without its point, a BIGINT, if it is to be
+    added so; `one_by_one` asks for sums row by row (`spark/decimal_sums.py`).
     """
 
     sql: str
     type: DataType
     literal: Any = NO_LITERAL
     unscaled: str | None = None
+    one_by_one: bool = False
 
     @property
     def is_literal(self) -> bool:

@@ -18,7 +18,6 @@ from penstock.common.datatypes import (
     DataType,
     DateType,
     DayTimeIntervalType,
-    DecimalType,
     IntegralType,
     LocalZonedTimestampType,
     MapType,
@@ -50,7 +49,6 @@ class Family:
 
 ANY = Family("ANY", (DataType,))
 NUMERIC = Family("NUMERIC", (NumericType,))
-EXACT = Family("EXACT NUMERIC", (IntegralType, DecimalType))
 INTEGER = Family("INTEGER", (IntegralType,))
 CHARACTER = Family("CHARACTER", (CharType, VarCharType))
 BINARY = Family("BINARY", (BinaryType, VarBinaryType))
@@ -61,15 +59,12 @@ TIME = Family("TIME", (TimeType,))
 TIMESTAMP = Family("TIMESTAMP", (TimestampType, LocalZonedTimestampType))
 DATETIME = Family("DATETIME", (DateType, TimeType, TimestampType, LocalZonedTimestampType))
 DATED = Family("DATE or TIMESTAMP", (DateType, TimestampType, LocalZonedTimestampType))
-DAY_TIME = Family("DAY-TIME INTERVAL", (DayTimeIntervalType,))
-YEAR_MONTH = Family("YEAR-MONTH INTERVAL", (YearMonthIntervalType,))
 INTERVAL = Family("INTERVAL", (DayTimeIntervalType, YearMonthIntervalType))
 ARRAY = Family("ARRAY", (ArrayType,))
 MAP = Family("MAP", (MapType,))
 COLLECTION = Family("ARRAY, MAP or MULTISET", (ArrayType, MapType, MultisetType))
 ROW = Family("ROW", (RowType,))
 VARIANT = Family("VARIANT", (VariantType,))
-SYMBOL = ANY
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from penstock.common import java_time
 from penstock.common.datatypes import (
     INTERVAL_MONTH,
     INTERVAL_SECOND,
@@ -20,7 +21,6 @@ from penstock.common.datatypes import (
 )
 from penstock.common.errors import NotSupportedError, ValidationError
 from penstock.sql.functions import datetime_text as at
-from penstock.sql.functions import java_time
 from penstock.sql.functions.casts import cast_sql, read_date, read_timestamp
 from penstock.sql.functions.numbers import _whole_type, whole_number
 from penstock.sql.functions.registry import Arg, ArgType, FunctionDef, Render, register

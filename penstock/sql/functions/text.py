@@ -44,7 +44,7 @@ from penstock.common.datatypes import (
     YearMonthIntervalType,
 )
 from penstock.common.errors import NotSupportedError
-from penstock.sql.functions.types import BitmapType
+from penstock.common.function_types import BitmapType
 
 _SIMPLE = re.compile(r"[A-Za-z_][\w.]{0,40}|-?\d{1,20}|'[^'\\]{0,30}'|`[^`]+`(\.`[^`]+`)*")
 

@@ -16,9 +16,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from penstock.common import roaring
+from penstock.common import java_time, roaring
 from penstock.common.json_keys import unique_keys
-from penstock.sql.functions import java_time, json_documents
+from penstock.sql.functions import json_documents
 from penstock.sql.functions.formatter import FormatError, java_format
 from penstock.sql.functions.java_random import JavaRandom
 from penstock.sql.functions.java_regex import java_pattern

@@ -22,8 +22,8 @@ from penstock.common.datatypes import (
     VarCharType,
     YearMonthIntervalType,
 )
+from penstock.common.function_types import StructuredType
 from penstock.sql.functions.text import let, quoted_name, string
-from penstock.sql.functions.types import StructuredType
 
 
 def text_of(sql: str, data_type: DataType) -> str:

@@ -18,7 +18,7 @@ from penstock.sql.dialect import statements as st
 from penstock.sql.dialect.flink import parse_hints
 from penstock.sql.functions.implicit_casts import implicitly_castable
 from penstock.sql.operations.constraints import enforce
-from penstock.sql.plan.algebra import Field, Plan, Project, Sink
+from penstock.sql.plan.algebra import Field, InsertInto, Plan, Project
 from penstock.sql.plan.rex import Const, InputRef, Rex
 from penstock.sql.result import StatementResult, ok, table
 
@@ -63,7 +63,7 @@ def run_inserts(session: SqlSession, statements: list[st.InsertStatement]) -> St
     return execute_sinks(session, sinks)
 
 
-def execute_sinks(session: SqlSession, sinks: list[Sink]) -> StatementResult:
+def execute_sinks(session: SqlSession, sinks: list[InsertInto]) -> StatementResult:
     for sink in sinks:
         session.executor.validate(sink)
     if session.streaming:
@@ -75,7 +75,7 @@ def execute_sinks(session: SqlSession, sinks: list[Sink]) -> StatementResult:
     return table(columns, [[-1] * len(sinks)])
 
 
-def plan_insert(session: SqlSession, statement: st.InsertStatement) -> Sink:
+def plan_insert(session: SqlSession, statement: st.InsertStatement) -> InsertInto:
     """The sink of an INSERT: its input has the target's columns, in order and of their types."""
     identifier, target = target_table(session, statement.target)
     options = dict(target.options)
@@ -87,11 +87,33 @@ def plan_insert(session: SqlSession, statement: st.InsertStatement) -> Sink:
         raise ValidationError("INSERT OVERWRITE is for batch only", do="use batch mode or INSERT INTO")
     source = session.bind(statement.ast, statement.sql)
     static = _static_partition(session, statement, target)
+    return _sink(session, source, identifier, target, statement, static)
+
+
+def plan_insert_of(
+    session: SqlSession, source: Plan, path: tuple[str, ...], overwrite: bool = False
+) -> InsertInto:
+    """The same for a plan that is there already: all columns of the target, in order."""
+    identifier, target = target_table(session, path)
+    if overwrite and session.streaming:
+        raise ValidationError("INSERT OVERWRITE is for batch only", do="use batch mode or INSERT INTO")
+    statement = st.InsertStatement(sql="", target=path, ast=None, overwrite=overwrite)
+    return _sink(session, source, identifier, target, statement, {})
+
+
+def _sink(
+    session: SqlSession,
+    source: Plan,
+    identifier: ObjectIdentifier,
+    target: CatalogTable,
+    statement: st.InsertStatement,
+    static: dict[str, Const],
+) -> InsertInto:
     plan = _arrange(source, target, statement, static, identifier)
     columns = tuple(Field(f.name, f.data_type) for f in target.sink_schema)
     plan = replace(enforce(session.config, plan, columns), fields=columns)
     texts = tuple((k, _partition_text(v)) for k, v in static.items())
-    return Sink(plan.fields, plan, identifier, target, statement.overwrite, texts)
+    return InsertInto(plan.fields, plan, identifier, target, statement.overwrite, texts)
 
 
 def target_table(session: SqlSession, path: tuple[str, ...]) -> tuple[ObjectIdentifier, CatalogTable]:
@@ -191,7 +213,7 @@ def _row_changes(session: SqlSession, what: str, path: tuple[str, ...]) -> State
     identifier, target = target_table(session, path)
     if session.streaming:
         raise ValidationError(f"{what} is for batch only")
-    from penstock.sql.connectors import find_connector
+    from penstock.connectors.registry import find_connector
 
     connector = find_connector(target.options, identifier.as_summary_string())
     raise NotSupportedError(
@@ -209,7 +231,7 @@ def delete(session: SqlSession, statement: st.DeleteStatement) -> StatementResul
 
 def truncate(session: SqlSession, statement: st.TruncateStatement) -> StatementResult:
     identifier, target = target_table(session, statement.path)
-    from penstock.sql.connectors import find_connector
+    from penstock.connectors.registry import find_connector
 
     connector = find_connector(target.options, identifier.as_summary_string())
     action = getattr(connector, "truncate", None)

@@ -60,9 +60,10 @@ def _where_it_runs(session: SqlSession, plan: Plan, details: tuple[str, ...]) ->
     if own is not None:
         text: str = own(plan, details)
         return text
-    from penstock.sql.plan.algebra import Sink
+    from penstock.runtime.spark.plans import plan_with_costs
+    from penstock.sql.plan.algebra import InsertInto
 
-    query = plan.input if isinstance(plan, Sink) else plan
+    query = plan.input if isinstance(plan, InsertInto) else plan
     lines = ["== Optimized Execution Plan ==", "Catalyst runs all of it, as one Spark SQL query:"]
     lines.append(session.executor.text(query))
     if any("penstock_" in line for line in lines):
@@ -71,16 +72,8 @@ def _where_it_runs(session: SqlSession, plan: Plan, details: tuple[str, ...]) ->
         lines.append("changelogMode=[I]")
     if "ESTIMATED_COST" in details:
         lines.append("Spark's own plan and estimates:")
-        lines.append(_spark_plan(session, query))
+        lines.append(plan_with_costs(session.executor.data_frame(query)))
     return "\n".join(lines)
-
-
-def _spark_plan(session: SqlSession, plan: Plan) -> str:
-    frame: Any = session.executor.data_frame(plan)
-    text: str = frame._jdf.queryExecution().explainString(
-        frame._sc._jvm.org.apache.spark.sql.execution.ExplainMode.fromString("cost")
-    )
-    return text
 
 
 def _nodes(plans: list[Plan]) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from penstock.catalog.objects import CatalogTable
 from penstock.catalog.resolved_schema import ResolvedSchema
 from penstock.common.datatypes import DataTypes
 from penstock.common.errors import NotSupportedError, ValidationError
-from penstock.sql.connectors import find_connector
+from penstock.connectors.registry import find_connector
 from penstock.sql.dialect import statements as st
 from penstock.sql.functions import FUNCTIONS
 from penstock.sql.operations.show_create import show_create

@@ -7,7 +7,7 @@ objects, so they can be printed (`explain`), compared and rewritten (`sql/plan/r
     leaves      Scan, Values
     linear      Project, Filter, Watermark, WindowTvf (TUMBLE/HOP/CUMULATE), Unnest, TableFunctionScan, Union
     stateful    Join, Correlate, TemporalJoin, LookupJoin, Aggregate, Over, SetOp, Sort, MatchRecognize
-    root        Sink
+    root        InsertInto
 """
 
 from __future__ import annotations
@@ -79,6 +79,43 @@ class Scan(Plan):
         filters = clauses_text(self.table.filters)
         shown = f", filter=[{filters}]" if filters else ""
         return f"TableSourceScan(table=[{self.identifier.as_summary_string()}]{shown})"
+
+
+class StreamInput:
+    """A DataStream of the program as the rows of a table.
+
+    Attributes:
+        make: Gives, for the columns and parallelism of a `StreamNode`, the transformation whose output is the table.
+        parallelism: How many subtasks make its elements; None: as many as the job's default.
+        changelog: Whether elements may take rows back.
+        upserts: Whether an element replaces the row with its key, so that there are no -U; `key` must be set then.
+        key: Positions of the primary key's columns.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[Any], Any],
+        parallelism: int | None = None,
+        changelog: bool = False,
+        upserts: bool = False,
+        key: tuple[int, ...] = (),
+    ) -> None:
+        self.make = make
+        self.parallelism = parallelism
+        self.changelog = changelog
+        self.upserts = upserts
+        self.key = key
+
+
+@dataclass(frozen=True)
+class StreamScan(Plan):
+    """Rows of a DataStream: the columns of its elements, then their timestamp if the table's schema asks for it."""
+
+    name: str
+    stream: StreamInput
+
+    def describe(self) -> str:
+        return f"DataStreamScan(stream=[{self.name}])"
 
 
 @dataclass(frozen=True)
@@ -161,12 +198,10 @@ class WindowTvf(_Unary):
 class Unnest(_Unary):
     """Appends the elements of a collection: one row per element, none for an empty one unless `outer`.
 
-    `element_fields` are the appended columns (an element that is a row is spread), the last one being the
-    position when `ordinality` is set.
+    An element that is a row is spread over several columns; the last one is the position when `ordinality` is set.
     """
 
     collection: Rex
-    element_fields: Fields
     ordinality: bool = False
     outer: bool = False
     condition: Rex | None = None
@@ -334,7 +369,7 @@ class MatchRecognize(_Unary):
 
 
 @dataclass(frozen=True)
-class Sink(_Unary):
+class InsertInto(_Unary):
     """INSERT: the input has exactly the columns and types of the target's persisted columns."""
 
     identifier: ObjectIdentifier

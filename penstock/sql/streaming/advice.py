@@ -15,6 +15,7 @@ from penstock.common.errors import ValidationError
 from penstock.sql.plan.algebra import DataFrameScan, Plan, walk_plan
 from penstock.sql.plan.plan_rexes import rexes, unstable_call
 from penstock.sql.plan.rex import Rex, UdfCall, walk
+from penstock.sql.streaming.epoch_time import is_epoch_time
 from penstock.sql.streaming.physical import DeltaNode, LookupNode, PhysicalNode, Stream
 
 STRATEGY = "table.optimizer.non-deterministic-update.strategy"
@@ -65,6 +66,6 @@ def _unstable(plan: Plan) -> Iterator[str]:
 
 
 def _unstable_name(rex: Rex) -> str | None:
-    if isinstance(rex, UdfCall) and rex.name in ("PROCTIME", "CURRENT_WATERMARK"):
+    if isinstance(rex, UdfCall) and (is_epoch_time(rex) or rex.name == "CURRENT_WATERMARK"):
         return rex.name
     return unstable_call(rex)

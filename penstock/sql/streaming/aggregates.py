@@ -256,7 +256,7 @@ def _once_per_set(plan: Aggregate, stream: Stream, columns: InputColumns) -> Str
     numbers = tuple(Const(number, i) for i in range(len(sets)))
     array = Call(DataTypes.ARRAY(number), "ARRAY", numbers)
     added = Field("$set", number)
-    inner = Unnest((*stream.plan.fields, added), stream.plan, array, (added,))
+    inner = Unnest((*stream.plan.fields, added), stream.plan, array)
     spread = hidden_last(stream, inner, (*stream.fields, added), stream.width, 1)
     which = InputRef(number, stream.width)
     keys = [_key_in_sets(k, [s for s, chosen in enumerate(sets) if i in chosen], which, len(sets))

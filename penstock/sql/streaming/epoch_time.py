@@ -5,7 +5,7 @@ and what processing-time timers are compared with. So a window over processing t
 ends it, and an epoch that is run again cuts and ends the same windows.
 
     driver      now = 12:00:07.250
-    Spark SQL   PROCTIME()                          -> 12:00:07.250
+    linear SQL  PROCTIME(), CURRENT_TIMESTAMP …     -> 12:00:07.250
     operators   context.processing_time_ms          -> 12:00:07.250, timers up to it fire at the end of the epoch
 """
 
@@ -14,34 +14,38 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from penstock.common.datatypes import DataTypes
+from penstock.sql.binder.coercion import cast_rex
 from penstock.sql.plan.algebra import Plan, transform_plan
 from penstock.sql.plan.plan_rexes import map_rexes
 from penstock.sql.plan.rex import Call, Rex, SubqueryRex, UdfCall, transform
 
-PARAMETER = "penstock_now"
-"""The parameter of a Spark SQL text that stands for the epoch's processing time in milliseconds."""
+_NOW = ("PROCTIME", "CURRENT_TIMESTAMP", "NOW", "CURRENT_ROW_TIMESTAMP")
+_PARTS_OF_NOW = ("LOCALTIMESTAMP", "CURRENT_DATE", "CURRENT_TIME", "LOCALTIME")
 
 
 @dataclass(frozen=True)
-class EpochTimeText:
-    """Renders the epoch's processing time."""
-
-    def text(self) -> str:
-        return f"timestamp_millis(:{PARAMETER})"
+class EpochTimeFunction:
+    """Stands for the epoch's processing time as the function of a call."""
 
 
-EPOCH_TIME = UdfCall(DataTypes.TIMESTAMP_LTZ(3, False), "PROCTIME", EpochTimeText(), ())
+EPOCH_TIME = UdfCall(DataTypes.TIMESTAMP_LTZ(3, False), "PROCTIME", EpochTimeFunction(), ())
 
 
 def with_epoch_time(plan: Plan) -> Plan:
-    """The plan with every PROCTIME() bound to the epoch's clock, in the queries inside expressions too."""
+    """The plan with PROCTIME() and its kin bound to the epoch's clock, in the queries inside expressions too."""
     return transform_plan(plan, lambda node: map_rexes(node, _bound))
+
+
+def is_epoch_time(rex: Rex) -> bool:
+    return isinstance(rex, UdfCall) and isinstance(rex.function, EpochTimeFunction)
 
 
 def _bound(rex: Rex) -> Rex:
     def change(part: Rex) -> Rex | None:
-        if isinstance(part, Call) and part.name == "PROCTIME":
-            return EPOCH_TIME
+        if isinstance(part, Call) and part.name in _NOW:
+            return replace(EPOCH_TIME, name=part.name)
+        if isinstance(part, Call) and part.name in _PARTS_OF_NOW:
+            return cast_rex(replace(EPOCH_TIME, name=part.name), part.type)
         if isinstance(part, SubqueryRex):
             return replace(part, left=tuple(map(_bound, part.left)), plan=with_epoch_time(part.plan))
         return None

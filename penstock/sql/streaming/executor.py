@@ -6,14 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from penstock.common.types import Row
-from penstock.connectors.sink import Committer
-from penstock.sql.plan.algebra import Plan, Sink
+from penstock.sql.plan.algebra import InsertInto, Plan
 from penstock.sql.result import StatementResult
 from penstock.sql.spark.batch import BatchExecutor
 from penstock.sql.streaming.explaining import explain_query
-from penstock.sql.streaming.jobs import start_job
+from penstock.sql.streaming.inserting import insert_result
+from penstock.sql.streaming.jobs import collect, insert_job_name, lowered_inserts, plan_inserts, submit
 from penstock.sql.streaming.planner import Planner
-from penstock.sql.streaming.sinks import CollectRows, plan_sinks
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,25 +36,17 @@ class StreamingExecutor:
 
     def rows(self, plan: Plan) -> Iterator[Row]:
         """Runs the query; the changes of its result, as epochs commit them."""
-        planner = Planner(self._config)
-        stream = planner.query(plan)
-        sink = CollectRows([f.type for f in plan.fields], [f.name for f in plan.fields])
-        ends = [(stream, sink, sink.committer())]
-        job = start_job(planner, ends, self._batch, self._config, "collect")
-        return sink.iterate(job)
+        collected, job = collect(self._config, plan)
+        return collected.rows(job)
 
-    def insert(self, sink: Sink) -> None:
+    def insert(self, sink: InsertInto) -> None:
         wait: Any = self.insert_all([sink]).details["wait"]
         wait()
 
-    def insert_all(self, sinks: list[Sink]) -> StatementResult:
+    def insert_all(self, sinks: list[InsertInto]) -> StatementResult:
         """Starts one job for all INSERTs and gives a result that can be waited for."""
-        from penstock.sql.streaming.inserting import insert_result
-
-        planner, planned = plan_sinks(self._config, sinks)
-        ends = [(s, target, target if isinstance(target, Committer) else None) for s, target in planned]
-        name = "insert-into_" + ",".join(s.identifier.as_summary_string() for s in sinks)
-        result = insert_result(sinks, start_job(planner, ends, self._batch, self._config, name))
+        ends = lowered_inserts(Planner(self._config), sinks)
+        result = insert_result(sinks, submit(self._config, ends, insert_job_name(sinks)))
         if self._config.get("table.dml-sync", "false").lower() == "true":
             wait: Any = result.details["wait"]
             wait()
@@ -69,8 +60,8 @@ class StreamingExecutor:
         return explain_query(planner, stream, details)
 
     def _plan(self, plan: Plan) -> tuple[Planner, Any]:
-        if isinstance(plan, Sink):
-            planner, [(stream, _)] = plan_sinks(self._config, [plan])
-            return planner, stream
         planner = Planner(self._config)
+        if isinstance(plan, InsertInto):
+            [(stream, _, _)] = plan_inserts(planner, [plan])
+            return planner, stream
         return planner, planner.query(plan)

@@ -8,12 +8,12 @@ from typing import Any
 from penstock.catalog.resolved_schema import Column, PhysicalColumn, ResolvedSchema
 from penstock.common.datatypes import DataTypes
 from penstock.common.types import Row
-from penstock.sql.plan.algebra import Sink
+from penstock.sql.plan.algebra import InsertInto
 from penstock.sql.result import StatementResult
-from penstock.sql.streaming.sinks import raise_failure
+from penstock.sql.streaming.collecting import raise_failure
 
 
-def insert_result(sinks: list[Sink], job: Any) -> StatementResult:
+def insert_result(sinks: list[InsertInto], job: Any) -> StatementResult:
     """The row is there at once; `wait` returns when the job has ended."""
     columns: list[Column] = [
         PhysicalColumn(s.identifier.as_summary_string(), DataTypes.BIGINT()) for s in sinks

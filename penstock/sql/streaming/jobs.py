@@ -1,166 +1,124 @@
-"""A physical plan becomes a job of the epoch loop: transformations for the coordinator, a runner for the tasks."""
+"""A streaming query becomes a job: planned, lowered to transformations, submitted to the epoch loop."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 
 from penstock.common.configuration import Configuration
-from penstock.common.errors import InvariantError
-from penstock.connectors.sink import Committer, Sink, SinkWriter, WriterContext
-from penstock.graph.transformations import (
-    OperatorTransformation,
-    Partitioner,
-    PartitionerKind,
-    PartitionTransformation,
-    SinkTransformation,
-    SourceTransformation,
-    Transformation,
-)
+from penstock.common.errors import ValidationError
+from penstock.connectors.registry import find_connector
+from penstock.connectors.table import SinkRequest, TableConnector
+from penstock.graph.transformations import SinkTransformation, Transformation
+from penstock.runtime.coordinator import EpochRunner
 from penstock.runtime.plan import JobDefinition
 from penstock.runtime.running_job import RunningJob
 from penstock.runtime.submit import submit_job
-from penstock.sql.streaming.epoch_runner import SqlEpochRunner
-from penstock.sql.streaming.epoch_time import EpochTimeText
-from penstock.sql.streaming.physical import (
-    DeltaNode,
-    LookupNode,
-    PhysicalNode,
-    ScanNode,
-    Stream,
-    ValuesNode,
-    WatermarkText,
-)
+from penstock.sql.plan.algebra import InsertInto, Plan
+from penstock.sql.streaming.catalyst import SessionSettings
+from penstock.sql.streaming.collecting import Collected, CollectTableSink
+from penstock.sql.streaming.keyed_sinks import materialized
+from penstock.sql.streaming.linear import Linear
+from penstock.sql.streaming.lowering import Lowering
+from penstock.sql.streaming.physical import Stream
 from penstock.sql.streaming.planner import Planner
-from penstock.sql.streaming.query import EpochSink, Output, Query
-from penstock.sql.streaming.scan_source import TableSource
-
-if TYPE_CHECKING:
-    from penstock.sql.spark.batch import BatchExecutor
 
 SINK_UID = "sink"
 
-
-class EngineSink(Sink):
-    """Stands for the end of the query in the graph: the runner writes, the committer publishes."""
-
-    def __init__(self, committer: Committer | None) -> None:
-        self._committer = committer
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return EngineSink, (None,)
-
-    def create_writer(self, context: WriterContext, restored: Any = ()) -> SinkWriter:
-        raise InvariantError("a query is written by the SQL engine")
-
-    def create_committer(self) -> Committer | None:
-        return self._committer
+MakeRunner = Callable[[JobDefinition], EpochRunner]
+make_runner: MakeRunner | None = None
+"""What runs the tasks of streaming queries; None means Spark. Tests put a runner in the driver's process here."""
 
 
-def start_job(
-    planner: Planner,
-    ends: Sequence[tuple[Stream, EpochSink, Committer | None]],
-    batch: BatchExecutor,
-    config: Mapping[str, str],
-    name: str,
-) -> RunningJob:
-    """Submits the queries that end in these sinks as one job; returns at once."""
-    uids = [SINK_UID] if len(ends) == 1 else [f"{SINK_UID}-{i}" for i in range(len(ends))]
-    outputs = [Output(stream, sink, uid) for (stream, sink, _), uid in zip(ends, uids, strict=True)]
-    roots = _transformations(planner, outputs, [committer for _, _, committer in ends])
-    query = Query(planner.nodes, outputs)
-    return submit_job(roots, _configuration(config), name, _make_runner(query, batch))
+def lowering(planner: Planner) -> Lowering:
+    """Makes the transformations of what a planner has planned."""
+    return Lowering(Linear(planner.zone, SessionSettings(planner.config)))
 
 
-def _make_runner(query: Query, batch: BatchExecutor) -> Callable[[JobDefinition], SqlEpochRunner]:
-    def make(job: JobDefinition) -> SqlEpochRunner:
-        from penstock.sql.spark.user_function_calls import spark_call
-
-        spark = batch.spark.newSession()
-        for key in _INHERITED:
-            value = batch.spark.conf.get(key, None)
-            if value is not None:
-                spark.conf.set(key, value)
-        spark.conf.set("spark.sql.adaptive.enabled", "false")
-        spark.conf.set("spark.sql.optimizer.excludedRules", ",".join(_EXCLUDED_RULES))
-
-        def udf_text(call: Any, args: list[str]) -> str:
-            if isinstance(call.function, (WatermarkText, EpochTimeText)):
-                return call.function.text(*args)
-            return spark_call(spark, call, args)
-
-        return SqlEpochRunner(job, query, spark, udf_text)
-
-    return make
+def collect(config: Mapping[str, str], plan: Plan) -> tuple[Collected, RunningJob]:
+    """Starts a job whose changes the program reads."""
+    planner = Planner(config)
+    stream = planner.query(plan)
+    collected = Collected([f.type for f in plan.fields], [f.name for f in plan.fields])
+    end = lowering(planner).sink(stream, CollectTableSink(collected), "Collect", SINK_UID)
+    return collected, submit(config, [end], "collect")
 
 
-_EXCLUDED_RULES = tuple(
-    f"org.apache.spark.sql.catalyst.optimizer.{rule}" for rule in ("PruneFilters", "PropagateEmptyRelation")
-)
-"""A condition that is never true must not keep Spark from running what is below it: sources have to move on."""
+def submit(config: Mapping[str, str], ends: Sequence[Transformation], name: str) -> RunningJob:
+    """Starts a job on the epoch loop; returns at once."""
+    return submit_job(ends, configuration_of(config), name, make_runner)
 
 
-def _inherited() -> tuple[str, ...]:
-    from penstock.sql.functions.text import SPARK_CONF
-
-    return (*SPARK_CONF, "spark.sql.caseSensitive", "spark.sql.session.timeZone")
-
-
-_INHERITED = _inherited()
-
-
-def _configuration(config: Mapping[str, str]) -> Configuration:
+def configuration_of(config: Mapping[str, str]) -> Configuration:
     settings = {key: config[key] for key in config}
     settings["execution.runtime-mode"] = "STREAMING"
     return Configuration.from_dict(settings)
 
 
-def _transformations(
-    planner: Planner, outputs: Sequence[Output], committers: Sequence[Committer | None]
-) -> list[Transformation]:
-    made: dict[int, Transformation] = {}
-    for node in planner.nodes:
-        made[id(node)] = _transformation(node, made)
-    roots: list[Transformation] = []
-    for output, committer in zip(outputs, committers, strict=True):
-        inputs = _spread([made[id(node)] for node in _used(output.stream)])
-        sink = EngineSink(committer)
-        roots.append(SinkTransformation("Sink", inputs, parallelism=1, uid=output.uid, sink=sink))
-    return roots
+# --- INSERT -------------------------------------------------------------------------------------------------
 
 
-def _transformation(node: PhysicalNode, made: dict[int, Transformation]) -> Transformation:
-    if isinstance(node, (ScanNode, ValuesNode)):
-        parallelism = node.parallelism if isinstance(node, ScanNode) else 1
-        return SourceTransformation(
-            node.name, parallelism=parallelism, uid=node.uid, source=TableSource(node)
+def plan_inserts(
+    planner: Planner, sinks: Sequence[InsertInto]
+) -> list[tuple[Stream, TableConnector, InsertInto]]:
+    """The queries of INSERTs, planned together; refuses updates that a sink cannot take."""
+    connectors = [find_connector(s.table.options, s.identifier.as_summary_string()) for s in sinks]
+    for connector, sink in zip(connectors, sinks, strict=True):
+        connector.validate(sink.table, "sink")
+    streams = planner.queries([sink.input for sink in sinks])
+    ends = []
+    for stream, connector, sink in zip(streams, connectors, sinks, strict=True):
+        if stream.retracts and not _takes_changes(connector, sink):
+            raise ValidationError(
+                f"table sink '{sink.identifier.as_summary_string()}' doesn't support consuming update and delete "
+                f"changes which is produced by node {stream.updated_by}",
+                do=connector.update_advice,
+            )
+        ends.append((materialized(planner, stream, connector, sink), connector, sink))
+    return ends
+
+
+def lowered_inserts(planner: Planner, sinks: Sequence[InsertInto]) -> list[SinkTransformation]:
+    """The ends of a job with these INSERTs."""
+    planned = plan_inserts(planner, sinks)
+    make = lowering(planner)
+    several = len(planned) > 1
+    return [
+        _end(
+            make,
+            planner,
+            *end,
+            f"{planner.prefix}{SINK_UID}-{i}" if several else f"{planner.prefix}{SINK_UID}",
         )
-    inputs = [made[id(source)] for stream in node.inputs for source in _used(stream)]
-    keyed = isinstance(node, DeltaNode)
-    apart = keyed or isinstance(node, LookupNode)
-    return OperatorTransformation(
-        node.name,
-        _spread(inputs) if apart else inputs,
-        parallelism=node.parallelism,
-        uid=node.uid,
-        operator_factory=_Placeholder,  # type: ignore[arg-type]
-        key_selectors=tuple(_key for _ in inputs) if keyed else (None,) * len(inputs),
+        for i, end in enumerate(planned)
+    ]
+
+
+def _end(
+    make: Lowering, planner: Planner, stream: Stream, connector: TableConnector, sink: InsertInto, uid: str
+) -> SinkTransformation:
+    changelog = _takes_changes(connector, sink)
+    request = SinkRequest(
+        changelog=changelog,
+        retracts=stream.retracts,
+        parallelism=planner.parallelism,
+        input_parallelism=make.parallelism(stream),
+        static_partition=dict(sink.static_partition),
+    )
+    needs = connector.sink_requirements(sink.table, request)
+    return make.sink(
+        stream,
+        connector.sink(sink.table, request),
+        f"Sink({sink.identifier.as_summary_string()})",
+        uid,
+        needs.parallelism,
+        needs.partition_by,
+        changelog,
     )
 
 
-class _Placeholder:
-    """The runner has the operators; the graph only needs something that can be pickled."""
+def _takes_changes(connector: TableConnector, sink: InsertInto) -> bool:
+    return connector.sink_changelog_mode(sink.table) == "changelog"
 
 
-def _key(value: Any) -> Any:
-    return value
-
-
-def _spread(inputs: list[Transformation]) -> list[Transformation]:
-    """Edges into a stateful operator or the sink are exchanges."""
-    partitioner = Partitioner(PartitionerKind.HASH, key_selector=_key)
-    return [PartitionTransformation("exchange", [i], partitioner=partitioner) for i in inputs]
-
-
-def _used(stream: Stream) -> list[PhysicalNode]:
-    return list(dict.fromkeys(stream.nodes))
+def insert_job_name(sinks: Sequence[InsertInto]) -> str:
+    return "insert-into_" + ",".join(s.identifier.as_summary_string() for s in sinks)

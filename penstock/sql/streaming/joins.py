@@ -2,7 +2,7 @@
 
 equal window bounds on both sides       WindowJoin        append-only
 row times at most so far apart          IntervalJoin      append-only
-anything else                           Join              keeps both sides
+anything else                           RegularJoin       keeps both sides
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from penstock.common.datatypes import LocalZonedTimestampType
 from penstock.common.errors import ValidationError
 from penstock.delta.base import DeltaOperator
 from penstock.delta.columns import can_group
-from penstock.delta.join import Join as JoinOperator
-from penstock.delta.join import JoinType
+from penstock.delta.join import JoinType, RegularJoin
 from penstock.sql.binder.coercion import cast_rex
 from penstock.sql.functions.common_types import common_type
 from penstock.sql.plan.algebra import Field, Filter, Join
@@ -122,7 +121,7 @@ def _regular(
 ) -> Stream:
     inner = plan.kind == "inner"
     sides = arrange(left, right, parts, in_python=not inner)
-    operator = JoinOperator(
+    operator = RegularJoin(
         JoinType(plan.kind),
         sides.left_keys,
         sides.right_keys,
@@ -163,8 +162,10 @@ def finish(
     if not one_sided:
         shown += [sides.left.width + i for i in range(right.width)]
     exprs = [InputRef(f.type, at, f.time) for f, at in zip(plan.fields, shown, strict=True)]
-    keys = left.keys if one_sided else frozenset()
-    return result.project(plan.fields, exprs, keys=keys)
+    # Rows went to the subtask of their join key. If that may change for a row, its changes come from two subtasks, in
+    # any order, and its key identifies it no longer.
+    stays = frozenset(key for key in left.keys if key.issuperset(sides.left_keys))
+    return result.project(plan.fields, exprs, keys=stays if one_sided else frozenset())
 
 
 def _interval_join(planner: Planner, left: Stream, right: Stream, plan: Join, bounds: TimeBounds) -> Stream:

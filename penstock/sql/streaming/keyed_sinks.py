@@ -3,7 +3,7 @@
 Two things must be right for the table to end up as the query's result:
 
 - The changes of one key arrive in order. An epoch's changes are therefore brought together by key and put in the
-  order in which they were made before they are written (`JdbcEpochSink`).
+  order in which they were made before they are written (`SinkRequirements`).
 - A change means the row that is there. If rows of the query are told apart by other columns than the sink's key, two
   of them may have the same key, and taking one back must not remove the other. Then an operator stands before the
   sink that remembers all rows of each key and shows the last (`materialized`; Flink's SinkUpsertMaterializer).
@@ -11,26 +11,18 @@ Two things must be right for the table to end up as the query's result:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from penstock.common.errors import ValidationError
-from penstock.delta.columns import POSITION
+from penstock.connectors.table import TableConnector
 from penstock.delta.upsert_materialize import UpsertMaterialize
-from penstock.sql.connectors import SqlConnector
-from penstock.sql.connectors.jdbc import JdbcConnector
-from penstock.sql.plan.algebra import Sink
-from penstock.sql.streaming.file_sink import named
+from penstock.sql.plan.algebra import InsertInto
 from penstock.sql.streaming.physical import Stream
 from penstock.sql.streaming.planner import Planner
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 UPSERT_MATERIALIZE = "table.exec.sink.upsert-materialize"
 _WAYS = ("AUTO", "NONE", "FORCE")
 
 
-def materialized(planner: Planner, stream: Stream, connector: SqlConnector, sink: Sink) -> Stream:
+def materialized(planner: Planner, stream: Stream, connector: TableConnector, sink: InsertInto) -> Stream:
     """The stream, made safe for a sink that goes by its primary key."""
     way = planner.config.get(UPSERT_MATERIALIZE, "AUTO").upper()
     if way not in _WAYS:
@@ -49,17 +41,3 @@ def materialized(planner: Planner, stream: Stream, connector: SqlConnector, sink
         "SinkMaterializer", operator, [stream], stream.fields, retracts=True, keys=frozenset({key}),
         updated_by=stream.updated_by,
     )  # fmt: skip
-
-
-class JdbcEpochSink:
-    """Writes an epoch's changes before the epoch is committed: at least once, and by key that is as good as once."""
-
-    def __init__(self, connector: JdbcConnector, sink: Sink, parallelism: int) -> None:
-        self._connector = connector
-        self._sink = sink
-        self._tasks = connector.values["sink.parallelism"] or parallelism
-
-    def take(self, spark: SparkSession, frame: DataFrame) -> tuple[Any, ...]:
-        rows = named(frame, self._sink, True, order=POSITION)
-        self._connector.write_changes(self._sink.table, rows, self._tasks)
-        return ()

@@ -1,61 +1,39 @@
 """Lookup joins: FOR SYSTEM_TIME AS OF processing time, with a table that its connector can ask for keys.
 
-Nothing is remembered between rows, so the join is linear: a stage of its own between two Spark SQL texts. The
-stage appends the table's physical columns and whether a row was found; computed columns of the table, conditions
-that an inner join can check behind it and the plan's order of columns follow in the next text.
+Nothing is remembered between rows, so the join is linear: an operator of its own (`runtime/tables/lookup.py`) between
+two linear plans. It appends the table's physical columns and whether a row was found; computed columns of the table,
+conditions that an inner join can check behind it and the plan's order of columns follow in the next plan.
 
-    [left columns, keys] --LookupTask--> [left columns, keys, table columns, $found] --text--> [left, right]
+    [left columns, keys] --lookup--> [left columns, keys, table columns, $found] --linear--> [left, right]
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from penstock.common.config_values import parse_duration
-from penstock.common.datatypes import DataTypes, RowType
+from penstock.common.datatypes import DataTypes
 from penstock.common.errors import ValidationError
-from penstock.sql.connectors import find_connector
-from penstock.sql.connectors.lookup import CachePolicy, LookupCache, LookupSource, Rows
-from penstock.sql.connectors.spark_types import RowsToArrow
+from penstock.connectors.lookup import CachePolicy, Retry
+from penstock.connectors.registry import find_connector
+from penstock.runtime.tables.lookup import LookupSpec
 from penstock.sql.plan.algebra import Field, Filter, Plan, Project, Scan, TemporalJoin, Watermark
 from penstock.sql.plan.rex import Call, Const, InputRef, Rex, shift, transform
 from penstock.sql.streaming.aggregates import InputColumns
 from penstock.sql.streaming.joins import all_of, take_apart
-from penstock.sql.streaming.physical import HIDDEN, LookupNode, Stream
+from penstock.sql.streaming.physical import LookupNode, Stream
 from penstock.sql.streaming.residual import Residual
-from penstock.sql.streaming.row_reader import RowReader
 
 if TYPE_CHECKING:
     from penstock.sql.streaming.planner import Planner
-
-
-@dataclass(frozen=True)
-class Retry:
-    """The LOOKUP hint: ask again, after a pause, for keys that nothing was found for."""
-
-    attempts: int = 1
-    delay_ms: int = 0
 
 
 _HINTS = (
     "async", "output-mode", "capacity", "timeout", "shuffle",
     "retry-predicate", "retry-strategy", "fixed-delay", "max-attempts",
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class LookupSpec:
-    """What a task needs to know; `residual` decides about pairs where the join keeps rows without a partner."""
-
-    source: LookupSource
-    cache: CachePolicy | None
-    key_columns: tuple[int, ...]
-    outer: bool
-    residual: Residual | None
-    retry: Retry
 
 
 def retry_of(hint: Sequence[tuple[str, str]]) -> Retry:
@@ -155,68 +133,3 @@ def _shown(plan: TemporalJoin, left: Stream, joined: Stream, at: int, computed: 
         exprs.append(replace(moved, type=field_.type) if isinstance(moved, InputRef) else moved)
     fields = [*left.fields, *(replace(f, time="") for f in plan.fields[left.width :])]
     return joined.project(fields, exprs)
-
-
-# --- inside a task ----------------------------------------------------------------------------------------
-
-_OPEN: dict[str, tuple[LookupSource, LookupCache | None]] = {}
-"""Sources of this process by node: a cache outlives the epoch, Spark keeps its Python workers."""
-
-
-@dataclass(frozen=True)
-class LookupTask:
-    """Appends what the table says to every row of the input."""
-
-    name: str
-    spec: LookupSpec
-    input_type: RowType
-    output_type: RowType
-
-    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        source, cache = self._opened()
-        reader, to_arrow = RowReader(self.input_type), RowsToArrow(self.output_type)
-        for batch in batches:
-            rows = list(reader.rows(batch))
-            yield from to_arrow.batches(self._joined(rows, source, cache))
-
-    def _opened(self) -> tuple[LookupSource, LookupCache | None]:
-        known = _OPEN.get(self.name)
-        if known is None:
-            source, policy = self.spec.source, self.spec.cache
-            source.open()
-            known = _OPEN[self.name] = source, None if policy is None else LookupCache(policy)
-        return known
-
-    def _joined(
-        self, rows: Sequence[tuple[Any, ...]], source: LookupSource, cache: LookupCache | None
-    ) -> Iterator[tuple[Any, ...]]:
-        places, residual = self.spec.key_columns, self.spec.residual
-        keys = [tuple(row[i] for i in places) for row in rows]
-        answers = self._answers([k for k in dict.fromkeys(keys) if None not in k], source, cache)
-        width = len(self.output_type.fields) - len(self.input_type.fields) - 1
-        for row, key in zip(rows, keys, strict=True):
-            left, hidden = row[: -len(HIDDEN)], row[-len(HIDDEN) :]
-            matches = [r for r in answers.get(key, ()) if residual is None or residual(left, r)]
-            for match in matches:
-                yield (*left, *match, True, *hidden)
-            if not matches and self.spec.outer:
-                yield (*left, *(None,) * width, False, *hidden)
-
-    def _answers(
-        self, keys: list[tuple[Any, ...]], source: LookupSource, cache: LookupCache | None
-    ) -> Mapping[tuple[Any, ...], Rows]:
-        found: dict[tuple[Any, ...], Rows] = {}
-        if cache is not None:
-            found = {key: rows for key in keys if (rows := cache.get(key)) is not None}
-        asked = [key for key in keys if key not in found]
-        for attempt in range(self.spec.retry.attempts):
-            if not asked:
-                break
-            if attempt:
-                time.sleep(self.spec.retry.delay_ms / 1000)
-            found.update(zip(asked, source.lookup(asked), strict=True))
-            if cache is not None:
-                for key in asked:
-                    cache.put(key, found[key])
-            asked = [key for key in asked if not found[key]]
-        return found

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.common.errors import ValidationError
 from penstock.delta.base import DeltaOperator
+from penstock.delta.time.ordered_over import OrderedOver
 from penstock.delta.time.over import EventTimeOver, ProcessingTimeOver
-from penstock.delta.time.over_functions import Frame, OrderFunction
+from penstock.delta.time.over_functions import OrderFunction, OverFrame
 from penstock.sql.plan.algebra import Field, Over
-from penstock.sql.plan.rex import AggCall, Const, InputRef, OverCall
-from penstock.sql.plan.rex import Frame as FrameRex
+from penstock.sql.plan.rex import AggCall, Const, Frame, InputRef, OverCall
 from penstock.sql.streaming.aggregates import InputColumns, agg_spec
-from penstock.sql.streaming.ordered_over import OrderedOver
 from penstock.sql.streaming.physical import Stream
 from penstock.sql.streaming.sorts import sort_order
 
@@ -92,10 +91,10 @@ def _ordered(
     return OrderedOver(partition, order, frame.rows, specs, state_ttl_ms=planner.state_ttl_ms)
 
 
-def _frame(call: OverCall) -> Frame:
+def _frame(call: OverCall) -> OverFrame:
     frame = call.frame
     if frame is None:
-        return Frame(call.name in ("LAG", "LEAD"), None)
+        return OverFrame(call.name in ("LAG", "LEAD"), None)
     if frame.end[0] != "CURRENT ROW":
         raise ValidationError(
             "OVER RANGE FOLLOWING windows are not supported yet in streaming mode",
@@ -104,18 +103,18 @@ def _frame(call: OverCall) -> Frame:
     return _preceding(frame)
 
 
-def _preceding(frame: FrameRex) -> Frame:
+def _preceding(frame: Frame) -> OverFrame:
     side, value = frame.start
     rows = frame.kind == "ROWS"
     if side == "CURRENT ROW":
-        return Frame(rows, 0)
+        return OverFrame(rows, 0)
     if side != "PRECEDING":
         raise ValidationError("a frame in streaming mode begins before the current row")
     if value is None:
-        return Frame(rows, None)
+        return OverFrame(rows, None)
     if not isinstance(value, Const):
         raise ValidationError("the bound of a frame must be a constant")
-    return Frame(rows, int(value.value))
+    return OverFrame(rows, int(value.value))
 
 
 def _spec(call: OverCall, columns: InputColumns) -> Any:
@@ -124,7 +123,7 @@ def _spec(call: OverCall, columns: InputColumns) -> Any:
             raise ValidationError("LEAD looks ahead, which streaming mode cannot", do="use LAG")
         function = call.function
         plain = AggCall(call.type, call.name, call.args, call.distinct, call.filter, function=function)
-        return replace(agg_spec(plain, columns), whole=True)
+        return replace(agg_spec(plain, columns), in_integers=True)
     if call.name != "LAG":
         return OrderFunction(call.name)
     value, *rest = call.args

@@ -20,10 +20,10 @@ from typing import Any
 
 from penstock.common.datatypes import DataType, DataTypes, LocalZonedTimestampType, RowField, RowType
 from penstock.common.ids import MIN_WATERMARK
+from penstock.connectors.table import TableConnector
 from penstock.delta.base import DeltaOperator
 from penstock.delta.columns import KIND, POSITION, WATERMARK
 from penstock.delta.local.base import LocalStage
-from penstock.sql.connectors import SqlConnector
 from penstock.sql.plan.algebra import DataFrameScan, Field, Fields, Plan, Project, Scan, Values
 from penstock.sql.plan.rex import Const, InputRef, Rex
 
@@ -62,10 +62,10 @@ class ScanNode(PhysicalNode):
     """A table of a connector; `columns` are the physical ones that somebody reads."""
 
     scan: Scan | None = None
-    connector: SqlConnector | None = None
+    connector: TableConnector | None = None
     columns: tuple[str, ...] = ()
-    arrow: bool | None = None
-    """Whether files are read as Arrow batches; None until somebody asks (`scan_source.reads_arrow`)."""
+    source: Any = None
+    """What reads it; None until somebody asks (`scan_source.source_of`)."""
 
 
 @dataclass(eq=False)
@@ -104,6 +104,14 @@ class LookupNode(PhysicalNode):
 
     spec: Any = None
     connector: str = ""
+
+
+@dataclass(eq=False)
+class StreamNode(PhysicalNode):
+    """Rows of a DataStream; `make` gives the transformation that turns its elements into a table of changes."""
+
+    make: Any = None
+    bounded: bool = False
 
 
 @dataclass(frozen=True)

@@ -8,16 +8,16 @@ that text, becomes a `DeltaNode`, and starts a new text over the node's view.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from penstock.common.config_values import parse_duration
-from penstock.common.datatypes import DataTypes, DayTimeIntervalType
+from penstock.common.datatypes import DayTimeIntervalType
 from penstock.common.errors import NotSupportedError, ValidationError
+from penstock.connectors.registry import find_connector
 from penstock.delta.base import DeltaOperator
 from penstock.delta.local.base import LocalStage
-from penstock.sql.connectors import find_connector
 from penstock.sql.functions.enforcing import CHECK_LENGTH, NOT_NULL
 from penstock.sql.plan.algebra import (
     Aggregate,
@@ -33,6 +33,7 @@ from penstock.sql.plan.algebra import (
     Scan,
     SetOp,
     Sort,
+    StreamScan,
     TableFunctionScan,
     TemporalJoin,
     Unnest,
@@ -51,6 +52,7 @@ from penstock.sql.streaming.physical import (
     PhysicalNode,
     ScanNode,
     Stream,
+    StreamNode,
     ValuesNode,
     WatermarkNode,
     WatermarkText,
@@ -58,6 +60,7 @@ from penstock.sql.streaming.physical import (
     view_of,
 )
 from penstock.sql.streaming.sharing import shared
+from penstock.sql.streaming.values import EMPTY
 
 AGG_PHASE_STRATEGY = "table.optimizer.agg-phase-strategy"
 DISTINCT_BUCKETS = "table.optimizer.distinct-agg.split.bucket-num"
@@ -75,6 +78,8 @@ class Planner:
     """Which columns of a filter's output a projection above it reads."""
     _planned: dict[Any, tuple[Plan, Stream]] = field(default_factory=dict)
     _shares: bool = False
+    prefix: str = ""
+    """Before the uids of all nodes: tells the queries of a program that end up in one job apart."""
     each_change: bool = False
     """Versions are wanted: a key's changes within an epoch must not be summed up."""
 
@@ -146,7 +151,7 @@ class Planner:
     def add(self, node: PhysicalNode) -> Stream:
         """Registers a node; its output as a stream."""
         slug = "".join(c if c.isalnum() else "-" for c in node.name.lower())[:40]
-        node.uid = f"{len(self.nodes)}-{slug}"
+        node.uid = f"{self.prefix}{len(self.nodes)}-{slug}"
         node.view = f"penstock_node_{uuid.uuid4().hex}"
         self.nodes.append(node)
         return Stream(view_of(node), (node,))
@@ -192,6 +197,26 @@ class Planner:
             return replace(stream, keys=self._primary_key(plan))
         return self._changelog(plan, replace(stream, retracts=True, updated_by=plan.describe()))
 
+    def _stream_scan(self, plan: StreamScan) -> Stream:
+        node = StreamNode(plan.describe(), plan.fields, make=plan.stream.make)
+        node.parallelism = plan.stream.parallelism or self.parallelism
+        stream = self.add(node)
+        keys = frozenset({frozenset(plan.stream.key)}) if plan.stream.key else frozenset()
+        if not plan.stream.changelog:
+            return replace(stream, keys=keys)
+        stream = replace(stream, retracts=True, keys=keys, updated_by=plan.describe())
+        return self._normalized(stream, plan.stream.key) if plan.stream.upserts else stream
+
+    def _normalized(self, stream: Stream, key: Iterable[int]) -> Stream:
+        """Changes that name the row they replace, made of changes that only say what a key's row is now."""
+        from penstock.delta.changelog_normalize import ChangelogNormalize
+
+        operator = ChangelogNormalize(sorted(key), state_ttl_ms=self.state_ttl_ms)
+        return self.delta(
+            "ChangelogNormalize", operator, [stream], stream.fields, retracts=True, keys=stream.keys,
+            updated_by="ChangelogNormalize",
+        )  # fmt: skip
+
     def _changelog(self, plan: Scan, stream: Stream) -> Stream:
         """Changes of a source; repeated or upsert ones are put right if the configuration asks for it."""
         keys = self._primary_key(plan)
@@ -202,13 +227,7 @@ class Planner:
                     f"table '{plan.identifier.as_summary_string()}' may have duplicate events but no primary key",
                     do="declare a PRIMARY KEY, or unset table.exec.source.cdc-events-duplicate",
                 )
-            from penstock.delta.changelog_normalize import ChangelogNormalize
-
-            operator = ChangelogNormalize(sorted(columns), state_ttl_ms=self.state_ttl_ms)
-            return self.delta(
-                "ChangelogNormalize", operator, [stream], stream.fields, retracts=True, keys=keys,
-                updated_by="ChangelogNormalize",
-            )  # fmt: skip
+            return self._normalized(replace(stream, keys=keys), columns)
         return replace(stream, keys=keys)
 
     def _primary_key(self, plan: Scan) -> frozenset[frozenset[int]]:
@@ -218,8 +237,7 @@ class Planner:
 
     def _values(self, plan: Values) -> Stream:
         if not plan.fields:
-            fields: tuple[Field, ...] = (Field("$empty", DataTypes.INT(False)),)
-            stream = self.add(ValuesNode("Values", fields, values=plan))
+            stream = self.add(ValuesNode("Values", (EMPTY,), values=plan))
             return stream.project((), ())
         return self.add(ValuesNode("Values", plan.fields, values=plan))
 
@@ -242,6 +260,8 @@ class Planner:
         self._need_watermark(plan)
         stream = self.plan(plan.input)
         if isinstance(plan.expression, Call) and plan.expression.name == "SOURCE_WATERMARK":
+            if _is_stream(plan.input):  # its rows carry the stream's own watermarks
+                return stream.project(plan.fields, stream.refs(), keys=stream.keys)
             raise NotSupportedError("SOURCE_WATERMARK()", "no connector here makes watermarks itself")
         interval = parse_duration(self.config.get(AUTO_WATERMARK_INTERVAL, "200 ms")).to_millis()
         node = WatermarkNode(
@@ -318,6 +338,10 @@ class Planner:
 
     def _match(self, plan: MatchRecognize) -> Stream:
         raise NotSupportedError("MATCH_RECOGNIZE", "the pattern engine is not connected to SQL yet")
+
+
+def _is_stream(plan: Plan) -> bool:
+    return isinstance(plan, StreamScan) or (isinstance(plan, Project) and _is_stream(plan.input))
 
 
 def _delay(plan: Watermark) -> int | None:
@@ -408,6 +432,7 @@ def _metadata_cast(field_: Field, read: Rex) -> Rex:
 _P = Planner
 _PLANNERS: dict[type, Callable[[Planner, Any], Stream]] = {
     Scan: _P._scan,
+    StreamScan: _P._stream_scan,
     DataFrameScan: _P._data_frame,
     Values: _P._values,
     Project: _P._project,

@@ -117,7 +117,7 @@ def test_a_json_object_takes_each_key_once_and_no_null(key):
 
 def test_over_a_window_variances_of_whole_numbers_are_cut_at_every_step():
     for name, expected in (("VAR_POP", 15), ("VAR_SAMP", 21), ("STDDEV_SAMP", 4)):
-        assert of(name, [5, 7, 1, 12], INT, whole=True) == expected
+        assert of(name, [5, 7, 1, 12], INT, in_integers=True) == expected
     assert of("VAR_SAMP", [5, 7, 1, 12], INT) == 20
 
 

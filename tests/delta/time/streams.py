@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from penstock.common.ids import MAX_WATERMARK, MIN_WATERMARK
 from penstock.delta.base import INSERT, Batch
-from penstock.delta.rows import token
+from penstock.delta.rows import canonical_bytes
 from tests.delta.harness import Harness
 
 EPOCH = dt.datetime(1970, 1, 1)
@@ -163,8 +163,32 @@ def replay(make, inputs, plan=None, *, event_time=True, within=False):
 
 
 def counted_rows(output):
-    return Counter(token(entry[0]) for entry in output)
+    return Counter(canonical_bytes(entry[0]) for entry in output)
 
 
-def tokens(rows):
-    return Counter(token(row) for row in rows)
+def multiset(rows):
+    return Counter(canonical_bytes(row) for row in rows)
+
+
+def cascade(first, second, inputs, plan):
+    """Rows that come out of the second of two operators that run one after the other in each epoch."""
+    shares, restarts = plan
+    upper, lower = TimeHarness(first), TimeHarness(second)
+    delay = getattr(first(), "watermark_delay_ms", 0)
+    known, taken, output = [MIN_WATERMARK] * len(inputs), [0] * len(inputs), []
+    for number, share in enumerate([*shares, None]):
+        if number in restarts:
+            upper.restart()
+            lower.restart()
+        planned, batches = min(known) if share is not None else MAX_WATERMARK, []
+        for index, size in enumerate(share or ()):
+            part = inputs[index][taken[index] : taken[index] + size]
+            taken[index] += size
+            known[index] = part[-1].after if part else known[index]
+            batches.append(Batch([e.row for e in part], [e.kind for e in part], [e.before for e in part]))
+        between = upper.step(batches, planned)
+        plain = planned in (MIN_WATERMARK, MAX_WATERMARK)
+        after = lower.step([between], planned if plain else planned - delay)
+        output += [(row,) for row in after.rows]
+    assert lower.metrics.get("numLateRecordsDropped", 0) == 0
+    return output

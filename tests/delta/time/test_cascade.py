@@ -9,27 +9,25 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from penstock.common.datatypes import BigIntType
-from penstock.common.ids import MAX_WATERMARK, MIN_WATERMARK
 from penstock.delta.aggregates import AggSpec
-from penstock.delta.base import Batch
 from penstock.delta.join import JoinType
 from penstock.delta.time.interval_join import IntervalJoin
 from penstock.delta.time.over import EventTimeOver
-from penstock.delta.time.over_functions import Frame
+from penstock.delta.time.over_functions import OverFrame
 from penstock.delta.time.temporal_join import EventTimeTemporalJoin
 from penstock.delta.time.window_aggregate import AttachedWindow, AttachedWindowAggregate, WindowAggregate
 from penstock.delta.time.windows import hop, tumble
 from tests.delta.time.streams import (
-    TimeHarness,
     at,
+    cascade,
     counted_rows,
     cuts,
     given,
     ms,
+    multiset,
     replay,
     stream,
     timed_rows,
-    tokens,
 )
 
 BIGINT = BigIntType()
@@ -40,30 +38,6 @@ ALL = ("window_start", "window_end", "window_time")
 
 def total(column):
     return AggSpec("SUM", (column,), BIGINT)
-
-
-def cascade(first, second, inputs, plan):
-    """Rows that come out of the second operator."""
-    shares, restarts = plan
-    upper, lower = TimeHarness(first), TimeHarness(second)
-    delay = getattr(first(), "watermark_delay_ms", 0)
-    known, taken, output = [MIN_WATERMARK] * len(inputs), [0] * len(inputs), []
-    for number, share in enumerate([*shares, None]):
-        if number in restarts:
-            upper.restart()
-            lower.restart()
-        planned, batches = min(known) if share is not None else MAX_WATERMARK, []
-        for index, size in enumerate(share or ()):
-            part = inputs[index][taken[index] : taken[index] + size]
-            taken[index] += size
-            known[index] = part[-1].after if part else known[index]
-            batches.append(Batch([e.row for e in part], [e.kind for e in part], [e.before for e in part]))
-        between = upper.step(batches, planned)
-        plain = planned in (MIN_WATERMARK, MAX_WATERMARK)
-        after = lower.step([between], planned if plain else planned - delay)
-        output += [(row,) for row in after.rows]
-    assert lower.metrics.get("numLateRecordsDropped", 0) == 0
-    return output
 
 
 @given(st.data(), rows, st.integers(0, 12))
@@ -85,7 +59,7 @@ def test_windows_over_windows_hold_all_parts(data, arrivals, delay):
             counts = groups.setdefault((key, start), [0, 0])
             counts[0] += count
             counts[1] += value
-    assert counted_rows(output) == tokens(
+    assert counted_rows(output) == multiset(
         (key, count, value, at(start), at(start + 20)) for (key, start), (count, value) in groups.items()
     )
 
@@ -107,7 +81,7 @@ def test_the_same_windows_are_aggregated_again_without_the_key(data, arrivals, d
 def test_windows_over_a_running_total_get_every_row(data, arrivals, delay):
     events = stream(arrivals, 2, delay)
     output = cascade(
-        lambda: EventTimeOver((0,), 2, Frame(True), (COUNT,)),
+        lambda: EventTimeOver((0,), 2, OverFrame(True), (COUNT,)),
         lambda: WindowAggregate((0,), 2, tumble(10), (COUNT,)),
         [events],
         data.draw(cuts(events)),
@@ -117,7 +91,7 @@ def test_windows_over_a_running_total_get_every_row(data, arrivals, delay):
         if event.before < ms(event.row[2]):
             slot = (event.row[0], ms(event.row[2]) // 10 * 10)
             groups[slot] = groups.get(slot, 0) + 1
-    assert counted_rows(output) == tokens((key, n, at(s), at(s + 10)) for (key, s), n in groups.items())
+    assert counted_rows(output) == multiset((key, n, at(s), at(s + 10)) for (key, s), n in groups.items())
 
 
 def in_order(arrivals):
@@ -137,7 +111,7 @@ def test_windows_over_an_outer_interval_join_get_padded_rows_in_time(data, left,
     groups = {}
     for row, _, _ in replay(join, inputs)[1]:
         groups[ms(row[2]) // 10 * 10] = groups.get(ms(row[2]) // 10 * 10, 0) + 1
-    assert counted_rows(output) == tokens((n, at(s), at(s + 10)) for s, n in groups.items())
+    assert counted_rows(output) == multiset((n, at(s), at(s + 10)) for s, n in groups.items())
 
 
 @given(st.data(), rows, rows)

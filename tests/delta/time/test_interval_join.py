@@ -18,10 +18,10 @@ from tests.delta.time.streams import (
     cuts,
     given,
     ms,
+    multiset,
     replay,
     stream,
     timed_rows,
-    tokens,
 )
 
 rows = timed_rows([st.sampled_from([1, 2, None]), st.integers(0, 3)], max_time=40, max_size=15)
@@ -54,7 +54,7 @@ def model(kind, lower, upper, left, right, residual):
         result += [one.row + pad for one in left if not any(matches(one, other) for other in right)]
     if kind in (JoinType.RIGHT, JoinType.FULL):
         result += [pad + other.row for other in right if not any(matches(one, other) for one in left)]
-    return tokens(result)
+    return multiset(result)
 
 
 @pytest.mark.parametrize("residual", [None, less])
@@ -99,7 +99,7 @@ def test_parcels_delivered_within_half_an_hour():
     operator = IntervalJoin(JoinType.FULL, (0,), (0,), 1, 1, -30 * 60_000, 0, left_width=2, right_width=2)
     _, output = replay(lambda: operator, inputs)
     none = (None, None)
-    assert counted_rows(output) == tokens(
+    assert counted_rows(output) == multiset(
         [
             *[shipped[0] + delivered[0], shipped[0] + delivered[1], shipped[4] + delivered[5]],
             *[shipped[1] + none, shipped[2] + none, shipped[3] + none],

@@ -13,7 +13,7 @@ from penstock.common.ids import MAX_WATERMARK
 from penstock.delta.aggregates import AggSpec
 from penstock.delta.base import INSERT, Batch
 from penstock.delta.time.over import EventTimeOver, ProcessingTimeOver
-from penstock.delta.time.over_functions import Frame, OrderFunction
+from penstock.delta.time.over_functions import OrderFunction, OverFrame
 from tests.delta.time.streams import (
     TimeHarness,
     at,
@@ -21,16 +21,23 @@ from tests.delta.time.streams import (
     cuts,
     given,
     ms,
+    multiset,
     replay,
     stream,
     timed_rows,
-    tokens,
 )
 
 BIGINT = BigIntType()
 AGGREGATES = (AggSpec("COUNT", (), BIGINT), AggSpec("SUM", (1,), BIGINT), AggSpec("MIN", (1,), BIGINT))
 rows = timed_rows([st.sampled_from(["a", "b"]), st.integers(0, 9)], max_time=40)
-FRAMES = [Frame(True), Frame(True, 0), Frame(True, 2), Frame(False), Frame(False, 0), Frame(False, 7)]
+FRAMES = [
+    OverFrame(True),
+    OverFrame(True, 0),
+    OverFrame(True, 2),
+    OverFrame(False),
+    OverFrame(False, 0),
+    OverFrame(False, 7),
+]
 
 
 class Key:
@@ -84,7 +91,7 @@ def model(frame, events):
                 output.extend(key.fire(frame, event.after))
     for key in keys.values():
         output.extend(key.fire(frame, MAX_WATERMARK))
-    return tokens(output)
+    return multiset(output)
 
 
 @pytest.mark.parametrize("frame", FRAMES, ids=str)
@@ -116,14 +123,14 @@ TAPS = taps(
 
 def test_a_bounded_frame_takes_a_late_row_if_its_key_has_not_answered_for_that_time():
     """Flink 2.3 answered so: a row behind the watermark waits for the next one."""
-    _, output = replay(lambda: EventTimeOver((0,), 2, Frame(True, 5), AGGREGATES), [stream(TAPS, 2)])
+    _, output = replay(lambda: EventTimeOver((0,), 2, OverFrame(True, 5), AGGREGATES), [stream(TAPS, 2)])
     found = [(row[1], row[4]) for row, _, _ in output if row[0] == "a"]
     assert found == [(1, 1), (8, 9), (4, 13), (256, 269)]
 
 
 def test_a_key_without_rows_for_one_and_a_half_ranges_begins_anew():
     """Flink 2.3 answered so."""
-    _, output = replay(lambda: EventTimeOver((0,), 2, Frame(False, 8000), AGGREGATES), [stream(TAPS, 2)])
+    _, output = replay(lambda: EventTimeOver((0,), 2, OverFrame(False, 8000), AGGREGATES), [stream(TAPS, 2)])
     found = [(row[1], row[4]) for row, _, _ in output if row[0] == "a"]
     assert found == [(1, 1), (8, 9), (4, 13), (128, 128), (256, 384)]
 
@@ -135,7 +142,7 @@ def test_late_rows_of_an_unbounded_frame_are_dropped_and_counted():
         *[("k", 16, at(7000)), ("k", 32, at(8500)), ("k", 64, at(8000)), ("k", 128, at(20_000))],
     ]
     harness, output = replay(
-        lambda: EventTimeOver((0,), 2, Frame(True), AGGREGATES), [stream(arrivals, 2, 2000)]
+        lambda: EventTimeOver((0,), 2, OverFrame(True), AGGREGATES), [stream(arrivals, 2, 2000)]
     )
     assert [row[4] for row, _, _ in output] == [1, 3, 35, 43, 171]
     assert harness.metrics["numLateRecordsDropped"] == 3
@@ -150,7 +157,7 @@ def test_order_functions_go_row_by_row_in_the_order_of_time():
         OrderFunction("LAG", column=1),
         OrderFunction("LAG", column=1, offset=2, default=-1),
     )
-    for frame in (Frame(True), Frame(False)):
+    for frame in (OverFrame(True), OverFrame(False)):
         _, output = replay(
             lambda frame=frame: EventTimeOver((0,), 2, frame, functions), [stream(arrivals, 2, 9)]
         )
@@ -164,10 +171,10 @@ def test_order_functions_go_row_by_row_in_the_order_of_time():
 
 def test_a_function_that_looks_ahead_is_refused_when_planned():
     with pytest.raises(NotSupportedError, match="LEAD"):
-        EventTimeOver((0,), 2, Frame(True), (OrderFunction("LEAD", column=1),))
+        EventTimeOver((0,), 2, OverFrame(True), (OrderFunction("LEAD", column=1),))
 
 
-@pytest.mark.parametrize("frame", [Frame(True), Frame(False), Frame(True, 1)], ids=str)
+@pytest.mark.parametrize("frame", [OverFrame(True), OverFrame(False), OverFrame(True, 1)], ids=str)
 @given(st.data(), rows)
 def test_processing_time_answers_in_order_of_arrival(frame, data, arrivals):
     events = stream(arrivals, 2)
@@ -183,11 +190,11 @@ def test_processing_time_answers_in_order_of_arrival(frame, data, arrivals):
         if frame.preceding is not None:
             values = values[-(frame.preceding + 1) :]
         expected.append((*row, len(values), sum(values), min(values)))
-    assert counted_rows(output) == tokens(expected)
+    assert counted_rows(output) == multiset(expected)
 
 
 def test_a_range_of_processing_time_is_forgotten_when_it_has_passed():
-    harness = TimeHarness(lambda: ProcessingTimeOver((0,), Frame(False, 10), AGGREGATES[:2]))
+    harness = TimeHarness(lambda: ProcessingTimeOver((0,), OverFrame(False, 10), AGGREGATES[:2]))
     step = lambda now, *values: harness.step(  # noqa: E731
         [Batch([("a", value) for value in values], [INSERT] * len(values))], now=now
     )

@@ -8,20 +8,19 @@ import pytest
 from hypothesis import strategies as st
 
 from penstock.common.errors import ValidationError
-from penstock.delta.base import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, Batch
+from penstock.delta.base import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from penstock.delta.join import JoinType
-from penstock.delta.time.temporal_join import EventTimeTemporalJoin, ProcessingTimeTemporalJoin
+from penstock.delta.time.temporal_join import EventTimeTemporalJoin
 from tests.delta.time.streams import (
-    TimeHarness,
     at,
     counted_rows,
     cuts,
     given,
     ms,
+    multiset,
     replay,
     stream,
     timed_rows,
-    tokens,
 )
 
 rows = timed_rows([st.sampled_from([1, 2, None]), st.integers(0, 3)], max_time=40, max_size=15)
@@ -51,7 +50,7 @@ def model(kind, left, right, in_order):
             result.append(event.row + newest[2].row)
         elif kind is JoinType.LEFT:
             result.append(event.row + PAD)
-    return tokens(result)
+    return multiset(result)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -108,15 +107,6 @@ def test_a_version_that_does_not_meet_the_residual_counts_as_none():
     inputs = [stream([(1, 5, at(10))], 2), stream([(1, 3, at(5))], 2)]
     _, output = replay(lambda: join(JoinType.LEFT, lambda left, right: left[1] < right[1]), inputs)
     assert [row for row, _, _ in output] == [(1, 5, at(10), *PAD)]
-
-
-def test_processing_time_takes_the_version_that_is_there_now():
-    harness = TimeHarness(lambda: ProcessingTimeTemporalJoin(JoinType.LEFT, (0,), (0,), right_width=2))
-    left = Batch([("a",)], [INSERT])
-    assert harness.step([left, Batch([("a", 1)], [INSERT])]).rows == [("a", "a", 1)]
-    change = Batch([("a", 1), ("a", 2)], [UPDATE_BEFORE, UPDATE_AFTER])
-    assert harness.step([left, change]).rows == [("a", "a", 2)]
-    assert harness.step([left, Batch([("a", 2)], [DELETE])]).rows == [("a", None, None)]
 
 
 def test_only_inner_and_left_joins_have_a_temporal_form():

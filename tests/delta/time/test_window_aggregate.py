@@ -26,10 +26,10 @@ from tests.delta.time.streams import (
     cuts,
     given,
     ms,
+    multiset,
     replay,
     stream,
     timed_rows,
-    tokens,
 )
 
 BIGINT = BigIntType()
@@ -76,7 +76,7 @@ def model(spec, events):
         for (key, start), found in ends.items():
             first = min(end for end, _ in found)
             assert {end for end, _ in found} == set(range(first, start + spec.size_ms + 1, spec.step_ms))
-    return tokens((key, len(vs), sum(vs), at(s), at(e)) for (key, (s, e)), vs in groups.items())
+    return multiset((key, len(vs), sum(vs), at(s), at(e)) for (key, (s, e)), vs in groups.items())
 
 
 @pytest.mark.parametrize("within", [False, True])

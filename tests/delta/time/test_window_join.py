@@ -17,10 +17,10 @@ from tests.delta.time.streams import (
     cuts,
     given,
     ms,
+    multiset,
     replay,
     stream,
     timed_rows,
-    tokens,
 )
 
 rows = timed_rows([st.sampled_from([1, 2, None]), st.integers(0, 3)], max_time=30, max_size=15)
@@ -63,7 +63,7 @@ def model(kind, left, right, residual):
             result += [one + pad] if not partners and kind in (JoinType.LEFT, JoinType.FULL) else []
     if kind in (JoinType.RIGHT, JoinType.FULL):
         result += [pad + other for other in right if not any(matches(one, other) for one in left)]
-    return tokens(result)
+    return multiset(result)
 
 
 @pytest.mark.parametrize("residual", [None, less])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from penstock.common.errors import ValidationError
 from penstock.delta.time.window_rank import WindowDeduplicate, WindowRank
-from tests.delta.time.streams import counted_rows, cuts, given, ms, replay, stream, tokens
+from tests.delta.time.streams import counted_rows, cuts, given, ms, multiset, replay, stream
 from tests.delta.time.test_window_join import WINDOW, in_time, rows, with_windows
 
 
@@ -32,7 +32,7 @@ def test_a_window_keeps_its_best_rows_in_order(data, arrivals, delay, start, mor
     for group in groups(events):
         best = sorted(group, key=lambda row: (-row[1], row[2]))
         expected += [(*row, rank) for rank, row in enumerate(best, 1) if start <= rank <= start + more]
-    assert counted_rows(output) == tokens(expected)
+    assert counted_rows(output) == multiset(expected)
     assert all(watermark < ms(row[4]) - 1 for row, _, watermark in output)
     assert not harness.has_state()
 
@@ -48,7 +48,7 @@ def test_deduplication_keeps_the_first_or_last_row_by_time(keep_last, data, arri
     for group in groups(events):
         in_order = sorted(group, key=lambda row: row[2])
         expected.append(in_order[-1] if keep_last else in_order[0])
-    assert counted_rows(output) == tokens(expected)
+    assert counted_rows(output) == multiset(expected)
 
 
 def test_row_numbers_begin_at_one():

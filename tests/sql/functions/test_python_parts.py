@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.common import roaring
-from penstock.sql.functions import java_time, json_documents
+from penstock.common import java_time, roaring
+from penstock.sql.functions import json_documents
 from penstock.sql.functions.formatter import FormatError, java_format
 from penstock.sql.functions.java_random import JavaRandom
 from penstock.sql.functions.udfs import UDFS, required_udfs

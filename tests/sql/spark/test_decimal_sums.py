@@ -5,14 +5,18 @@ from __future__ import annotations
 import random
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from penstock.common.datatypes import DataTypes
-from penstock.sql.functions.aggregates import PRODUCT_TOO_LONG
-from penstock.sql.plan.rex import Call, Const, InputRef, Rex
+from penstock.common.errors import JobExecutionError
+from penstock.sql.functions.aggregates import PRODUCT_TOO_LONG, SUM_OVERFLOWED
+from penstock.sql.plan.algebra import Aggregate, Field, Project, Values
+from penstock.sql.plan.rex import AggCall, Call, Const, InputRef, Rex, SubqueryRex
 from penstock.sql.spark.batch import BatchExecutor
-from penstock.sql.spark.unscaled import unscaled_text
+from penstock.sql.spark.decimal_sums import Summand, Sums, decimal_sums, way_after
+from penstock.sql.spark.unscaled import has_unscaled_form, unscaled_text
 from penstock.table import EnvironmentSettings, TableEnvironment
 
 MONEY, RATE = DataTypes.DECIMAL(12, 2), DataTypes.DECIMAL(4, 3)
@@ -28,7 +32,7 @@ def text(rex: Rex) -> str:
 
 
 def whole(rex: Rex) -> str | None:
-    return unscaled_text(rex, text)
+    return unscaled_text(rex, text) if has_unscaled_form(rex) else None
 
 
 def decimal(precision: int, scale: int, name: str, *args: Rex) -> Call:
@@ -95,6 +99,69 @@ def test_branches_within_branches_stay_short_or_stay_decimals() -> None:
     for _ in range(12):
         rex = decimal(38, 2, "CASE", condition, decimal(38, 2, "*", rex, COUNT), ONE)
     assert whole(rex) is None
+
+
+# --- the rule -------------------------------------------------------------------------------------------
+
+
+def summed(*calls: AggCall) -> Aggregate:
+    kinds = (MONEY, RATE, DataTypes.INT(), DataTypes.DECIMAL(38, 2))
+    fields = tuple(Field(f"f{i}", kind) for i, kind in enumerate(kinds))
+    return Aggregate((), Values(fields, ()), (), calls)
+
+
+def call(name: str, value: Rex, **more: Any) -> AggCall:
+    return AggCall(DataTypes.DECIMAL(38, 2), name, (value,), **more)
+
+
+WIDE = InputRef(DataTypes.DECIMAL(38, 2), 3)
+
+
+def test_the_rule_marks_the_sums_that_fit_a_long() -> None:
+    plan = summed(
+        call("SUM", PRICE),
+        call("AVG", PRICE),
+        call("MAX", PRICE),
+        call("SUM", PRICE, distinct=True),
+        call("SUM", COUNT),
+        call("SUM", WIDE),
+        call("SUM", PRICE, function="a user's own"),
+    )
+    marked = decimal_sums(plan, Sums.LONGS)
+    assert isinstance(marked, Aggregate)
+    longs = Summand(MONEY, PRICE, Sums.LONGS)
+    assert [c.args[0] for c in marked.calls] == [longs, longs, PRICE, PRICE, COUNT, WIDE, PRICE]
+
+
+def test_one_by_one_the_rule_marks_only_wide_sums() -> None:
+    plan = summed(call("SUM", PRICE), call("SUM", WIDE), call("AVG", WIDE))
+    marked = decimal_sums(plan, Sums.ONE_BY_ONE)
+    assert isinstance(marked, Aggregate)
+    assert [c.args[0] for c in marked.calls] == [PRICE, Summand(WIDE.type, WIDE, Sums.ONE_BY_ONE), WIDE]
+
+
+def test_a_plan_without_such_sums_stays_itself() -> None:
+    plan = summed(call("MAX", PRICE))
+    assert decimal_sums(plan, Sums.LONGS) is plan
+    plan = summed(call("SUM", PRICE))
+    assert decimal_sums(plan, Sums.DECIMALS) is plan
+
+
+def test_sums_in_subqueries_are_marked_too() -> None:
+    inner = SubqueryRex(MONEY, "scalar", summed(call("SUM", PRICE)))
+    outer = Project((Field("x", MONEY),), Values((), ((),)), (inner,))
+    marked = decimal_sums(outer, Sums.LONGS)
+    assert isinstance(marked, Project) and isinstance(marked.exprs[0], SubqueryRex)
+    assert marked.exprs[0].plan == decimal_sums(inner.plan, Sums.LONGS) != inner.plan
+
+
+def test_a_condition_leads_to_a_slower_way_only() -> None:
+    assert way_after(PRODUCT_TOO_LONG, Sums.LONGS) is Sums.DECIMALS
+    assert way_after(SUM_OVERFLOWED, Sums.LONGS) is Sums.ONE_BY_ONE
+    assert way_after(SUM_OVERFLOWED, Sums.DECIMALS) is Sums.ONE_BY_ONE
+    assert way_after(PRODUCT_TOO_LONG, Sums.DECIMALS) is None
+    assert way_after(f"an error about: {SUM_OVERFLOWED}", Sums.LONGS) is None
+    assert way_after(None, Sums.LONGS) is None
 
 
 # --- on Spark -------------------------------------------------------------------------------------------
@@ -178,17 +245,17 @@ def test_a_product_that_a_filter_leaves_out_does_not_make_the_query_run_again(
     runs = []
     run = BatchExecutor.data_frame
 
-    def counted(self: BatchExecutor, plan: Any) -> Any:
-        runs.append(plan)
-        return run(self, plan)
+    def counted(self: BatchExecutor, plan: Any, way: Sums = Sums.LONGS) -> Any:
+        runs.append(way)
+        return run(self, plan, way)
 
     monkeypatch.setattr(BatchExecutor, "data_frame", counted)
     rows = [("9999999999.99", "9999999999.99"), ("2.00", "3.00")]
     source = table(rows, ("DECIMAL(12, 2)", "DECIMAL(12, 2)"), "a, b")
     assert answer(f"SELECT SUM(a * b) FILTER (WHERE b < 5) FROM {source}") == [(Decimal("6.0000"),)]
-    assert len(runs) == 1
+    assert runs == [Sums.LONGS]
     assert answer(f"SELECT SUM(a * b) FROM {source} WHERE b > 5") == [(Decimal("9999999999.99") ** 2,)]
-    assert len(runs) == 3
+    assert runs == [Sums.LONGS, Sums.LONGS, Sums.DECIMALS]
 
 
 @pytest.mark.spark
@@ -208,3 +275,21 @@ def test_a_sum_of_nothing_is_null() -> None:
     source = table([(None, None)], ("DECIMAL(12, 2)", "DECIMAL(12, 2)"), "a, b")
     assert answer(f"SELECT SUM(a), SUM(a * b), AVG(a) FROM {source}") == [(None, None, None)]
     assert answer(f"SELECT SUM(a), AVG(a * b) FROM {source} WHERE a > 0") == [(None, None)]
+
+
+@pytest.mark.spark
+def test_a_sum_that_leaves_38_digits_is_null_and_starts_anew_as_in_flink() -> None:
+    most = "9" * 38
+    source = table([(most,), (most,), ("7",)], ("DECIMAL(38, 0)",), "a")
+    assert answer(f"SELECT SUM(a), COUNT(*) FROM {source}") == [(Decimal(7), 3)]
+    assert answer(f"SELECT (SELECT SUM(a) FROM {source})") == [(Decimal(7),)]
+
+
+@pytest.mark.spark
+def test_an_error_that_only_speaks_of_long_products_does_not_make_the_query_run_again() -> None:
+    failing = Mock(side_effect=RuntimeError(PRODUCT_TOO_LONG))
+    executor = BatchExecutor({})
+    plan = summed(call("SUM", PRICE))
+    with pytest.raises(JobExecutionError):
+        executor._run(plan, failing)
+    assert failing.call_count == 1

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from penstock.common.errors import ValidationError
-from penstock.sql.connectors.lookup import CachePolicy, LookupCache
-from penstock.sql.streaming.lookups import Retry, retry_of
+from penstock.connectors.filesystem import table as connector
+from penstock.connectors.filesystem.lookup import FileLookup
+from penstock.connectors.lookup import CachePolicy, Lookup, LookupCache, LookupSource, Retry
+from penstock.sql.streaming.lookups import retry_of
 from penstock.table import EnvironmentSettings, TableEnvironment
 
 FILES = "'connector' = 'filesystem', 'format' = 'csv'"
@@ -91,3 +93,60 @@ def test_a_cache_may_leave_out_keys_that_have_no_rows() -> None:
     cache = LookupCache(CachePolicy(missing_keys=False))
     cache.put(("a",), [])
     assert cache.get(("a",)) is None
+
+
+class Asked(LookupSource):
+    """Answers from a dict and writes down what happens to it."""
+
+    def __init__(self, rows: dict[Any, Any]) -> None:
+        self.rows = rows
+        self.events: list[Any] = []
+
+    def open(self) -> None:
+        self.events.append("open")
+
+    def lookup(self, keys: Any) -> Any:
+        self.events.append([key[0] for key in keys])
+        return [self.rows.get(key[0], []) for key in keys]
+
+    def close(self) -> None:
+        self.events.append("close")
+
+
+def test_a_lookup_asks_for_what_its_cache_does_not_know_and_again_for_what_was_not_found() -> None:
+    source = Asked({"a": [(1,)], "b": [(2,)]})
+    lookup = Lookup(source, CachePolicy(), Retry(attempts=2))
+    lookup.open()
+    assert lookup.answers([("a",)]) == {("a",): [(1,)]}
+    assert lookup.answers([("a",), ("b",), ("c",)]) == {("a",): [(1,)], ("b",): [(2,)], ("c",): []}
+    lookup.close()
+    assert source.events == ["open", ["a"], ["b", "c"], ["c"], "close"]
+
+
+def test_a_source_that_could_not_be_opened_is_closed() -> None:
+    class Failing(Asked):
+        def open(self) -> None:
+            super().open()
+            raise OSError("no connection")
+
+    source = Failing({})
+    with pytest.raises(OSError, match="no connection"):
+        Lookup(source).open()
+    assert source.events == ["open", "close"]
+
+
+@pytest.mark.spark
+def test_the_table_is_closed_in_the_workers_when_the_query_is_over(
+    env: TableEnvironment, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "closed.log"
+
+    class Logging(FileLookup):
+        def close(self) -> None:
+            with open(log, "a") as file:
+                file.write("closed\n")
+
+    monkeypatch.setattr(connector, "FileLookup", Logging)
+    sql = "SELECT o.id, x.age FROM orders AS o JOIN people FOR SYSTEM_TIME AS OF o.p AS x ON o.name = x.name"
+    assert rows(env, sql) == [(1, 10), (1, 30), (2, 20)]
+    assert log.read_text().splitlines().count("closed") >= 1

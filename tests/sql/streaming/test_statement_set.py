@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import pathlib
-from collections import Counter
 from typing import Any
 
 import pytest
 
-from penstock.sql.streaming.epoch_reports import Collector
 from penstock.table import EnvironmentSettings, TableEnvironment
 
 CSV = "'connector' = 'filesystem', 'format' = 'csv'"
@@ -46,16 +44,8 @@ def written(tmp_path: pathlib.Path, sink: str) -> list[str]:
 @pytest.mark.spark
 @pytest.mark.parametrize("parallelism", ["1", "2"])
 def test_inserts_of_a_set_share_what_they_have_in_common(
-    env: TableEnvironment, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, parallelism: str
+    env: TableEnvironment, tmp_path: pathlib.Path, parallelism: str
 ) -> None:
-    ran: Counter[tuple[str, int]] = Counter()
-    reports = Collector.reports
-
-    def count(collector: Any) -> Any:
-        ran.update((r.uid.split("-", 1)[1], r.subtask) for r in collector.all())
-        return reports(collector)
-
-    monkeypatch.setattr(Collector, "reports", count)
     env.get_config().set("parallelism.default", parallelism)
     statements = env.create_statement_set()
     for insert in INSERTS:
@@ -65,9 +55,12 @@ def test_inserts_of_a_set_share_what_they_have_in_common(
     assert written(tmp_path, "many") == ["a,2"]
     assert written(tmp_path, "few") == ["B,1"]
     assert written(tmp_path, "prices") == ["a,1", "a,3", "b,5"]
-    scans = [n for (name, subtask), n in ran.items() if name.startswith("tablesourcescan") and subtask == 0]
-    windows = [n for (name, subtask), n in ran.items() if name.startswith("window") and subtask == 0]
-    assert len(scans) == len(windows) == 1 and scans == windows, "one node each, run once per epoch"
+    [job] = result._result.details["jobs"]
+    names = [node.name for node in job.coordinator.job.graph.nodes]
+    assert sum(name.startswith("TableSourceScan") for name in names) == 1
+    assert sum("Window" in name and "Aggregate" in name for name in names) == 1
+    read = [t.records_in for uid, t in job.statistics.operators.items() if "windowaggregate" in uid]
+    assert read == [2], "the two items, put together before the exchange, once for both inserts"
 
 
 def test_what_differs_each_time_is_not_shared(env: TableEnvironment) -> None:

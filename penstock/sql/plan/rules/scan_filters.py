@@ -29,7 +29,7 @@ from penstock.common.datatypes import (
     TinyIntType,
     VarCharType,
 )
-from penstock.sql.connectors import CONNECTORS
+from penstock.connectors.registry import known_connector
 from penstock.sql.plan.algebra import Filter, Join, Plan, Project, Scan
 from penstock.sql.plan.rex import Call, Const, InputRef, Rex, conjuncts, transform, walk
 
@@ -90,7 +90,7 @@ def _shifted(part: Rex, width: int) -> Rex | None:
 
 
 def _scan(scan: Scan, wanted: Sequence[Rex]) -> Plan:
-    connector = CONNECTORS.get(scan.table.options.get("connector", ""))
+    connector = known_connector(scan.table.options.get("connector", ""))
     if connector is None or not connector.uses_filters:
         return scan
     found = tuple(clause for rex in wanted if (clause := _clause(scan, rex)) is not None)

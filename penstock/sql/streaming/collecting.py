@@ -1,0 +1,128 @@
+"""Brings the changes of a query to the program that asked: each is seen when its epoch is committed, and once."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from penstock.common.datatypes import DataType
+from penstock.common.errors import JobExecutionError, PenstockError
+from penstock.common.types import Row, RowKind
+from penstock.connectors.sink import ArrowWriter, Committer, Sink, SinkWriter, WriterContext
+from penstock.sql.spark.values import row_reader
+
+if TYPE_CHECKING:
+    from penstock.runtime.running_job import RunningJob
+
+_KINDS = (RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.DELETE)
+_POLL_SECONDS = 0.05
+
+
+@dataclass(frozen=True)
+class CollectedTable:
+    """What one subtask wrote in one epoch."""
+
+    epoch: int
+    subtask_index: int
+    table: Any
+
+
+class Collected:
+    """The committed changes that the program has not read yet."""
+
+    def __init__(self, types: Sequence[DataType], names: Sequence[str]) -> None:
+        self._read = row_reader(types, names)
+        self._width = len(types)
+        self._tables: deque[Any] = deque()
+        self._changed = threading.Condition()
+        self._last_epoch = 0
+
+    def publish(self, found: Sequence[CollectedTable]) -> None:
+        """Takes the changes of an epoch; a second commit of the same epoch changes nothing."""
+        with self._changed:
+            new = [c for c in found if c.epoch > self._last_epoch]
+            self._tables.extend(c.table for c in sorted(new, key=lambda c: c.subtask_index))
+            self._last_epoch = max([c.epoch for c in new], default=self._last_epoch)
+            self._changed.notify_all()
+
+    def rows(self, job: RunningJob) -> Iterator[Row]:
+        """Rows until the job ends; leaving early cancels it."""
+        ended = False
+        try:
+            while True:
+                with self._changed:
+                    if not self._tables and not ended:
+                        self._changed.wait(_POLL_SECONDS)
+                    table = self._tables.popleft() if self._tables else None
+                if table is not None:
+                    yield from self._rows(table)
+                elif ended:
+                    break
+                else:
+                    ended = job.has_ended
+            raise_failure(job)
+        finally:
+            if not job.has_ended:
+                job.cancel()
+
+    def _rows(self, table: Any) -> Iterator[Row]:
+        kinds = table.column(self._width).to_pylist()
+        for row, kind in zip(self._read(table.select(range(self._width))), kinds, strict=True):
+            row.set_row_kind(_KINDS[kind])
+            yield row
+
+
+class CollectTableSink(Sink):
+    """The end of a query whose changes the program reads; `collected` stays in the driver."""
+
+    def __init__(self, collected: Collected | None) -> None:
+        self.collected = collected
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CollectTableSink, (None,)
+
+    def create_writer(self, context: WriterContext, restored: Sequence[Any] = ()) -> SinkWriter:
+        return _Writer(context)
+
+    def create_committer(self) -> Committer:
+        assert self.collected is not None
+        return _Committer(self.collected)
+
+
+class _Writer(ArrowWriter):
+    def __init__(self, context: WriterContext) -> None:
+        self._context = context
+        self._tables: list[pa.Table] = []
+
+    def write_arrow(self, table: pa.Table) -> None:
+        self._tables.append(table)
+
+    def prepare_commit(self, end_of_input: bool) -> Sequence[Any]:
+        if not self._tables:
+            return ()
+        context = self._context
+        table = pa.concat_tables(self._tables).combine_chunks()
+        return (CollectedTable(int(context.epoch), context.subtask_index, table),)
+
+
+class _Committer(Committer):
+    def __init__(self, collected: Collected) -> None:
+        self._collected = collected
+
+    def commit(self, committables: Sequence[Any]) -> None:
+        self._collected.publish(committables)
+
+
+def raise_failure(job: RunningJob, timeout_ms: int | None = None) -> None:
+    """Waits for the end of the job; its own error is what the user should see."""
+    try:
+        job.wait(None if timeout_ms is None else timeout_ms / 1000)
+    except JobExecutionError as error:
+        if isinstance(error.__cause__, PenstockError):
+            raise error.__cause__ from None
+        raise

@@ -1,0 +1,209 @@
+"""What linear operators do to tables: expressions on columns, and calls of Python functions.
+
+Programs are made by the planner (`linear.py`), pickled, and opened once per process and subtask.
+"""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.common.datatypes import DataType
+from penstock.delta.columns import HIDDEN
+from penstock.formats.arrow_rows import RowsToArrow, arrow_type, columns_type
+from penstock.operators.base import OperatorContext
+from penstock.sql.arrow.expression import MOST_ROWS, ArrowExpression
+from penstock.sql.arrow.nodes import Batch, one_array
+from penstock.sql.functions.java_random import JavaRandom
+from penstock.sql.streaming.user_calls import OpenedFunction
+from penstock.sql.user_functions import UserFunction
+
+
+@dataclass(frozen=True)
+class ColumnSteps:
+    """Projections and filters, one after the other; hidden columns are columns like the others here."""
+
+    steps: tuple[tuple[str, tuple[ArrowExpression, ...]], ...]
+
+    def open(self, context: OperatorContext) -> None:
+        """Expressions need nothing."""
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        parts = []
+        for start in range(0, table.num_rows, MOST_ROWS):
+            part = table.slice(start, MOST_ROWS)
+            batch, width = Batch([one_array(c) for c in part.columns], part.num_rows), table.num_columns
+            for kind, exprs in self.steps:
+                if kind == "project":
+                    batch, width = Batch([e.of(batch) for e in exprs], batch.rows), len(exprs)
+                elif batch.rows:
+                    keep = np.asarray(exprs[0].of(batch).fill_null(False))
+                    batch = batch if keep.all() else batch.take(np.flatnonzero(keep))
+            parts.append(pa.table([batch.column(i) for i in range(width)], names=_numbered(width)))
+        return parts[0] if len(parts) == 1 else pa.concat_tables(parts)
+
+    def close(self) -> None:
+        """Nothing was opened."""
+
+
+def _numbered(width: int) -> list[str]:
+    return [str(i) for i in range(width)]
+
+
+class Calls:
+    """Appends the results of Python calls, each over columns of the table, before the hidden columns."""
+
+    def __init__(self, calls: Sequence[PythonCall]) -> None:
+        self._calls = tuple(calls)
+
+    def open(self, context: OperatorContext) -> None:
+        for call in self._calls:
+            call.open(context)
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        width = table.num_columns - len(HIDDEN)
+        made = [call.column(table) for call in self._calls]
+        columns = [*table.columns[:width], *made, *table.columns[width:]]
+        return pa.table(columns, names=_numbered(len(columns)))
+
+    def close(self) -> None:
+        for call in self._calls:
+            call.close()
+
+
+class PythonCall:
+    """A call that only Python can make; its arguments are columns."""
+
+    def open(self, context: OperatorContext) -> None:
+        """Called once per process and subtask."""
+
+    def column(self, table: pa.Table) -> Any:
+        """The result for every row."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """The job is over."""
+
+
+class EpochTime(PythonCall):
+    """The processing time of the epoch."""
+
+    def open(self, context: OperatorContext) -> None:
+        self._clock = context.clock
+
+    def column(self, table: pa.Table) -> Any:
+        moment = pa.scalar(self._clock.processing_time_ms * 1000, pa.int64()).cast(pa.timestamp("us", "UTC"))
+        return pa.repeat(moment, table.num_rows)
+
+
+class EpochSeconds(PythonCall):
+    """The processing time of the epoch in seconds since 1970."""
+
+    def open(self, context: OperatorContext) -> None:
+        self._clock = context.clock
+
+    def column(self, table: pa.Table) -> Any:
+        return pa.repeat(pa.scalar(self._clock.processing_time_ms // 1000, pa.int64()), table.num_rows)
+
+
+class Uuid(PythonCall):
+    """A new UUID for every row."""
+
+    def column(self, table: pa.Table) -> Any:
+        return pa.array([str(uuid.uuid4()) for _ in range(table.num_rows)], pa.string())
+
+
+@dataclass
+class Rand(PythonCall):
+    """RAND and RAND_INTEGER: Java's sequence where the call gives a seed, which goes on from table to table."""
+
+    seed: int | None
+    bound_column: int | None = None
+
+    def open(self, context: OperatorContext) -> None:
+        self._seeded = None if self.seed is None else JavaRandom(self.seed)
+
+    def column(self, table: pa.Table) -> Any:
+        rows = table.num_rows
+        if self.bound_column is None:
+            draw: Callable[[], float] = random.random if self._seeded is None else self._seeded.next_double
+            return pa.array([draw() for _ in range(rows)], pa.float64())
+        bounds = table.column(self.bound_column).to_pylist()
+        return pa.array([None if b is None else self._integer(b) for b in bounds], pa.int32())
+
+    def _integer(self, bound: int) -> int:
+        return random.randrange(bound) if self._seeded is None else self._seeded.next_int(bound)
+
+
+class ScalarCall(PythonCall):
+    """A user's scalar function, row by row or over pandas Series."""
+
+    def __init__(
+        self, function: UserFunction, columns: Sequence[int], types: Sequence[DataType], zone: str
+    ) -> None:
+        self._function = OpenedFunction(function, types, zone)
+        self._pandas = function.pandas
+        self._columns = list(columns)
+        self._type = function.result_type(types)
+
+    def open(self, context: OperatorContext) -> None:
+        self._function.open(context)
+        self._to_arrow = RowsToArrow(columns_type([self._type]))
+
+    def column(self, table: pa.Table) -> Any:
+        arguments = table.select(self._columns)
+        if self._pandas:
+            return self._function.series(arguments, table.num_rows, arrow_type(self._type))
+        values = [self._function.call(args) for args in self._function.rows(arguments, table.num_rows)]
+        try:
+            return self._to_arrow.column(0, values)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, TypeError) as error:
+            said = f"gave a value that is no {self._type.as_summary()}: {error}"
+            raise self._function.wrong_result(said) from error
+
+    def close(self) -> None:
+        self._function.close()
+
+
+class TableFunctionRows:
+    """Appends what a user's table function gives for each row: one row for each of its rows."""
+
+    def __init__(
+        self,
+        function: UserFunction,
+        columns: Sequence[int],
+        types: Sequence[DataType],
+        result: Sequence[DataType],
+        outer: bool,
+        zone: str,
+    ) -> None:
+        self._function = OpenedFunction(function, types, zone)
+        self._columns, self._result, self._outer = list(columns), list(result), outer
+
+    def open(self, context: OperatorContext) -> None:
+        self._function.open(context)
+        self._to_arrow = RowsToArrow(columns_type(self._result))
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        places: list[int] = []
+        found: list[tuple[Any, ...]] = []
+        nothing = (None,) * len(self._result)
+        for place, args in enumerate(self._function.rows(table.select(self._columns), table.num_rows)):
+            before = len(found)
+            found.extend(self._function.rows_of(args))
+            if self._outer and len(found) == before:
+                found.append(nothing)
+            places.extend([place] * (len(found) - before))
+        appended = self._to_arrow.batch(found)
+        kept = table.take(pa.array(places, pa.int64()))
+        columns = [*kept.columns, *appended.columns]
+        return pa.table(columns, names=_numbered(len(columns)))
+
+    def close(self) -> None:
+        self._function.close()

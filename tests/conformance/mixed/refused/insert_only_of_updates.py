@@ -1,0 +1,15 @@
+# @error build
+# to_changelog_stream in insert-only mode of a table that updates its rows
+from pyflink.common import Row, Types
+from pyflink.datastream import StreamExecutionEnvironment
+from pyflink.table import ChangelogMode, Schema, StreamTableEnvironment
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.set_parallelism(1)
+t_env = StreamTableEnvironment.create(env)
+
+ds = env.from_collection([Row("a", 1), Row("a", 2)], type_info=Types.ROW_NAMED(["k", "v"], [Types.STRING(), Types.INT()]))
+t_env.create_temporary_view("t", ds)
+t_env.to_changelog_stream(
+    t_env.sql_query("SELECT k, SUM(v) AS total FROM t GROUP BY k"),
+    Schema.new_builder().column("k", "STRING").column("total", "INT").build(), ChangelogMode.insert_only())

@@ -1,0 +1,13 @@
+# @error run
+# an interval leaves no query for a Python function
+from pyflink.common import Types
+from pyflink.datastream import StreamExecutionEnvironment
+from pyflink.table import StreamTableEnvironment
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.set_parallelism(1)
+t_env = StreamTableEnvironment.create(env)
+
+stream = t_env.to_data_stream(t_env.sql_query("SELECT INTERVAL '1' DAY AS d"))
+for line in stream.map(lambda r: str(r), Types.STRING()).execute_and_collect():
+    print(line)

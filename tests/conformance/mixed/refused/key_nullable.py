@@ -1,0 +1,15 @@
+# @error build
+# a primary key of a column that is declared nullable
+from pyflink.common import Row, RowKind, Types
+from pyflink.datastream import StreamExecutionEnvironment
+from pyflink.table import ChangelogMode, Schema, StreamTableEnvironment
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.set_parallelism(1)
+t_env = StreamTableEnvironment.create(env)
+
+ds = env.from_collection(
+    [Row.of_kind(RowKind.INSERT, "a", 1), Row.of_kind(RowKind.UPDATE_AFTER, "a", 2)],
+    type_info=Types.ROW_NAMED(["k", "v"], [Types.STRING(), Types.INT()]))
+schema = Schema.new_builder().column("k", "STRING").column("v", "INT").primary_key("k").build()
+t_env.from_changelog_stream(ds, schema, ChangelogMode.upsert())

@@ -1,0 +1,14 @@
+# @error build
+# a primary key of a column that the stream does not have
+from pyflink.common import Row, RowKind, Types
+from pyflink.datastream import StreamExecutionEnvironment
+from pyflink.table import ChangelogMode, Schema, StreamTableEnvironment
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.set_parallelism(1)
+t_env = StreamTableEnvironment.create(env)
+
+ds = env.from_collection(
+    [Row.of_kind(RowKind.INSERT, "a", 1), Row.of_kind(RowKind.UPDATE_AFTER, "a", 2)],
+    type_info=Types.ROW_NAMED(["k", "v"], [Types.STRING(), Types.INT()]))
+t_env.from_changelog_stream(ds, Schema.new_builder().primary_key("id").build(), ChangelogMode.upsert())

@@ -1,0 +1,15 @@
+# @error run
+# NULL in a column that is declared NOT NULL
+from pyflink.common import Row, Types
+from pyflink.datastream import StreamExecutionEnvironment
+from pyflink.table import Schema, StreamTableEnvironment
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.set_parallelism(1)
+t_env = StreamTableEnvironment.create(env)
+
+ds = env.from_collection([Row("a", 1), Row(None, 2)], type_info=Types.ROW_NAMED(["k", "v"], [Types.STRING(), Types.INT()]))
+table = t_env.from_data_stream(ds, Schema.new_builder().column("k", "STRING NOT NULL").column("v", "INT").build())
+with table.execute().collect() as rows:
+    for row in rows:
+        print(row)

@@ -1,0 +1,12 @@
+# @error build
+# a schema cannot rename the fields of a tuple
+from pyflink.common import Types
+from pyflink.datastream import StreamExecutionEnvironment
+from pyflink.table import Schema, StreamTableEnvironment
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.set_parallelism(1)
+t_env = StreamTableEnvironment.create(env)
+
+ds = env.from_collection([("a", 1)], type_info=Types.TUPLE([Types.STRING(), Types.INT()]))
+t_env.from_data_stream(ds, Schema.new_builder().column("k", "STRING").column("v", "INT").build())

@@ -1,0 +1,14 @@
+# @error build
+# to_changelog_stream with metadata other than rowtime
+from pyflink.common import Row, Types
+from pyflink.datastream import StreamExecutionEnvironment
+from pyflink.table import Schema, StreamTableEnvironment
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.set_parallelism(1)
+t_env = StreamTableEnvironment.create(env)
+
+ds = env.from_collection([Row("a", 1), Row("a", 2)], type_info=Types.ROW_NAMED(["k", "v"], [Types.STRING(), Types.INT()]))
+t_env.create_temporary_view("t", ds)
+schema = Schema.new_builder().column("k", "STRING").column_by_metadata("offset", "INT").build()
+t_env.to_changelog_stream(t_env.sql_query("SELECT k, v FROM t"), schema)

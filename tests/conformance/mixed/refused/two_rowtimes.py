@@ -1,0 +1,14 @@
+# @error build
+# a stream's record has one timestamp: a query with two rowtime columns
+from pyflink.common import Row, Types
+from pyflink.datastream import StreamExecutionEnvironment
+from pyflink.table import Schema, StreamTableEnvironment
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.set_parallelism(1)
+t_env = StreamTableEnvironment.create(env)
+
+ds = env.from_collection([Row("a", 1), Row("a", 2)], type_info=Types.ROW_NAMED(["k", "v"], [Types.STRING(), Types.INT()]))
+t_env.create_temporary_view("t", ds, Schema.new_builder().column_by_expression("ts", "TO_TIMESTAMP_LTZ(v, 3)")
+                            .watermark("ts", "ts").build())
+t_env.to_data_stream(t_env.sql_query("SELECT ts, ts AS again, k FROM t"))

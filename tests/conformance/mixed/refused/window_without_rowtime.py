@@ -1,0 +1,15 @@
+# @error build
+# a window on rowtime metadata that has no watermark
+from pyflink.common import Row, Types
+from pyflink.datastream import StreamExecutionEnvironment
+from pyflink.table import Schema, StreamTableEnvironment
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.set_parallelism(1)
+t_env = StreamTableEnvironment.create(env)
+
+ds = env.from_collection([Row("a", 1), Row("a", 2)], type_info=Types.ROW_NAMED(["k", "v"], [Types.STRING(), Types.INT()]))
+t_env.create_temporary_view("t", ds, Schema.new_builder().column_by_metadata("rowtime", "TIMESTAMP_LTZ(3)").build())
+stream = t_env.to_data_stream(t_env.sql_query("""
+    SELECT window_start, COUNT(*) AS n FROM TUMBLE(TABLE t, DESCRIPTOR(rowtime), INTERVAL '10' SECOND)
+    GROUP BY window_start, window_end"""))
