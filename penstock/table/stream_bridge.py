@@ -8,7 +8,6 @@ Neither starts a job: whatever the program executes in the end takes both sides 
 from __future__ import annotations
 
 import datetime as dt
-import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
     from penstock.datastream import DataStream
     from penstock.sql.session import SqlSession
 
-_numbers = itertools.count()
 _KINDS = (RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.DELETE)
 _KIND_NUMBERS = {kind: number for number, kind in enumerate(_KINDS)}
 _EPOCH = dt.datetime(1970, 1, 1)
@@ -51,11 +49,17 @@ _ROWTIME = "rowtime"
 
 
 def table_from_stream(
-    session: SqlSession, stream: DataStream, schema: Schema | None, mode: ChangelogMode | None = None
+    session: SqlSession,
+    stream: DataStream,
+    name: str,
+    schema: Schema | None,
+    mode: ChangelogMode | None = None,
 ) -> Plan:
     """The stream as a table, with the columns of its type or of a schema that fits it.
 
     Args:
+        name: Tells the stream from others of its environment. It becomes part of the operator's uid, so a program
+            that is started again has to give the same one.
         mode: The kinds of rows that a stream of changes may have; None: its elements are only inserted.
 
     Raises:
@@ -85,7 +89,7 @@ def table_from_stream(
         stream._transformation, to_row, [columns.fields[i].data_type for i in places], bool(metadata)
     )
     source = StreamInput(make, stream._transformation.parallelism, changelog, upserts, key)
-    scan: Plan = StreamScan(_read_fields(fields, columns, places), f"stream_{next(_numbers)}", source)
+    scan: Plan = StreamScan(_read_fields(fields, columns, places), name, source)
     scan = _declared(scan, fields)
     context = session.context("")
     return bind_rows(table, scan, QueryBinder(context), context)

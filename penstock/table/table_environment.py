@@ -232,6 +232,7 @@ class StreamTableEnvironment(TableEnvironment):
             below = stream_execution_environment.get_configuration()
             self._session.config = LayeredMapping(self._config.get_configuration(), below)
         self._borders = itertools.count(1)
+        self._streams = itertools.count()
 
     @staticmethod
     def create(  # type: ignore[override]
@@ -259,7 +260,8 @@ class StreamTableEnvironment(TableEnvironment):
                 "the Table API is not part of this build",
                 do="pass a Schema",
             )
-        return Table(table_from_stream(self._session, data_stream, schema, mode), self._session)
+        name = f"stream_{next(self._streams)}"
+        return Table(table_from_stream(self._session, data_stream, name, schema, mode), self._session)
 
     def to_data_stream(self, table: Table) -> Any:
         """The rows of a table that is only appended to; its row time becomes the timestamp of the elements."""
