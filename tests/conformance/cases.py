@@ -243,6 +243,8 @@ class ProgramCase:
         # Programs have one way. `config` reaches them through the environment variable PENSTOCK_PROPERTIES.
         from penstock.common.errors import NotSupportedError, PenstockError
 
+        if not self.path.with_suffix(".expected").exists():
+            return "nobody has recorded what Flink answers (record.py)"
         head = "\n".join(self.path.read_text().splitlines()[:5])
         refused = "# @error" in head
         printed = io.StringIO()
@@ -296,8 +298,7 @@ def collect(paths: list[pathlib.Path], mode: str | None) -> list[Case]:
         else:
             for script in sorted(path.rglob("case.sql")):
                 found.extend(_sql_case(script.parent, mode))
-            programs = sorted(p for p in path.rglob("*.py") if p.with_suffix(".expected").exists())
-            found.extend(ProgramCase(program) for program in programs)
+            found.extend(ProgramCase(program) for program in sorted(path.rglob("*.py")))
     return found
 
 
