@@ -64,10 +64,15 @@ class SortTime(DeltaOperator):
 
 
 class SortEpoch(DeltaOperator):
-    """ORDER BY processing time, then `order`. Input rows only come; it runs in one subtask and has no state."""
+    """Sorts the rows of an epoch by `order`, and leaves out the first `offset`.
 
-    def __init__(self, order: Sequence[tuple[int, bool]] = ()) -> None:
+    That is ORDER BY processing time, and any ORDER BY where all input is one epoch. Rows only come; it runs in one
+    subtask and has no state.
+    """
+
+    def __init__(self, order: Sequence[tuple[int, bool]] = (), offset: int = 0) -> None:
         self._order = tuple(order)
+        self._offset = offset
 
     def process(self, input_index: int, batch: Batch) -> None:
         marks = watermarks_of(batch)
@@ -75,5 +80,5 @@ class SortEpoch(DeltaOperator):
         if self._order:
             key = sort_key(self._order)
             changes.sort(key=lambda change: key(change[0]))
-        for row, mark in changes:
+        for row, mark in changes[self._offset :]:
             self.output.append(row, INSERT, mark)

@@ -18,7 +18,7 @@ from penstock.sql.binder.context import BindContext
 from penstock.sql.binder.query import QueryBinder
 from penstock.sql.dialect.statement_parser import parse_statement
 from penstock.sql.dialect.statements import Statement
-from penstock.sql.plan.algebra import Plan
+from penstock.sql.plan.algebra import Plan, StreamScan, walk_plan
 from penstock.sql.result import StatementResult
 from penstock.sql.spark.batch import BatchExecutor
 
@@ -44,6 +44,12 @@ class SqlSession:
             )
         return self._executor
 
+    def executor_of(self, plan: Plan) -> Any:
+        """What runs this plan: one that reads streams of the program is a job of the epoch loop in BATCH mode too."""
+        if not self.streaming and any(isinstance(node, StreamScan) for node in walk_plan(plan)):
+            return _streaming_executor(self.config, one_epoch=True)
+        return self.executor
+
     def execute(self, text: str) -> StatementResult:
         return self.run(parse_statement(text))
 
@@ -63,12 +69,12 @@ class SqlSession:
 
     def query(self, plan: Plan) -> StatementResult:
         """Rows of a plan, computed when they are asked for; the plan is validated now."""
-        self.executor.validate(plan)
+        self.executor_of(plan).validate(plan)
         schema = result_schema(plan, self.streaming)
         names = schema.get_column_names()
 
         def rows() -> Any:
-            for row in self.executor.rows(plan):
+            for row in self.executor_of(plan).rows(plan):
                 row.set_field_names(names)
                 yield row
 
@@ -101,7 +107,7 @@ def unique_names(names: list[str]) -> list[str]:
     return result
 
 
-def _streaming_executor(config: MutableMapping[str, str]) -> Any:
+def _streaming_executor(config: MutableMapping[str, str], one_epoch: bool = False) -> Any:
     from penstock.sql.streaming.executor import StreamingExecutor
 
-    return StreamingExecutor(config)
+    return StreamingExecutor(config, one_epoch)

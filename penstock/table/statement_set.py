@@ -71,5 +71,7 @@ class StreamStatementSet(StatementSet):
         """Adds the insertions to the program: `env.execute()` runs them in one job with its streams."""
         sinks = self._sinks()
         self._inserts = []
-        for end in lowered_inserts(Planner(self._session.config, prefix=self._make_prefix()), sinks):
+        one_epoch = not self._session.streaming
+        planner = Planner(self._session.config, prefix=self._make_prefix(), one_epoch=one_epoch)
+        for end in lowered_inserts(planner, sinks):
             self._environment.register_transformation(end)

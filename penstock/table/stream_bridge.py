@@ -262,10 +262,10 @@ def stream_from_table(
     """
     from penstock.datastream import DataStream
 
-    planner = Planner(session.config, prefix=prefix)
+    # In BATCH mode everything is one epoch, and its net changes are the final rows.
+    planner = Planner(session.config, prefix=prefix, one_epoch=not session.streaming)
     stream = planner.query(plan)
-    batch = not session.streaming  # everything is one epoch there, and its net changes are the final rows
-    if not batch and stream.retracts and (mode is None or mode == ChangelogMode.insert_only()):
+    if not planner.one_epoch and stream.retracts and (mode is None or mode == ChangelogMode.insert_only()):
         raise ValidationError(
             "the table is updated and its rows are taken back, which a stream of insertions cannot say "
             f"(updates come from {stream.updated_by})",

@@ -65,12 +65,12 @@ def run_inserts(session: SqlSession, statements: list[st.InsertStatement]) -> St
 
 def execute_sinks(session: SqlSession, sinks: list[InsertInto]) -> StatementResult:
     for sink in sinks:
-        session.executor.validate(sink)
+        session.executor_of(sink).validate(sink)
     if session.streaming:
         result: StatementResult = session.executor.insert_all(sinks)
         return result
     for sink in sinks:
-        session.executor.insert(sink)
+        session.executor_of(sink).insert(sink)
     columns = [(sink.identifier.as_summary_string(), DataTypes.BIGINT()) for sink in sinks]
     return table(columns, [[-1] * len(sinks)])
 

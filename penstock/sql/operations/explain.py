@@ -22,7 +22,7 @@ def explain_text(session: SqlSession, statement: st.Statement, details: tuple[st
     """The text of EXPLAIN for a query, an INSERT or a statement set."""
     plans = _plans(session, statement)
     for plan in plans:
-        session.executor.validate(plan)
+        session.executor_of(plan).validate(plan)
     return explain_plans(session, plans, details)
 
 
@@ -56,7 +56,7 @@ def tree(plan: Plan, indent: int = 0) -> str:
 
 
 def _where_it_runs(session: SqlSession, plan: Plan, details: tuple[str, ...]) -> str:
-    own = getattr(session.executor, "explain", None)
+    own = getattr(session.executor_of(plan), "explain", None)
     if own is not None:
         text: str = own(plan, details)
         return text

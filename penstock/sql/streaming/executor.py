@@ -19,10 +19,14 @@ if TYPE_CHECKING:
 
 
 class StreamingExecutor:
-    """Plans in, changes out. Each query is a job of the epoch loop."""
+    """Plans in, changes out. Each query is a job of the epoch loop.
 
-    def __init__(self, config: Mapping[str, str]) -> None:
+    With `one_epoch` the job is of BATCH mode: all input is one epoch, whose net changes are the final rows.
+    """
+
+    def __init__(self, config: Mapping[str, str], one_epoch: bool = False) -> None:
         self._config = config
+        self._one_epoch = one_epoch
         self._batch = BatchExecutor(config)
 
     @property
@@ -36,7 +40,7 @@ class StreamingExecutor:
 
     def rows(self, plan: Plan) -> Iterator[Row]:
         """Runs the query; the changes of its result, as epochs commit them."""
-        collected, job = collect(self._config, plan)
+        collected, job = collect(self._config, plan, self._one_epoch)
         return collected.rows(job)
 
     def insert(self, sink: InsertInto) -> None:
@@ -45,8 +49,8 @@ class StreamingExecutor:
 
     def insert_all(self, sinks: list[InsertInto]) -> StatementResult:
         """Starts one job for all INSERTs and gives a result that can be waited for."""
-        ends = lowered_inserts(Planner(self._config), sinks)
-        result = insert_result(sinks, submit(self._config, ends, insert_job_name(sinks)))
+        ends = lowered_inserts(self._planner(), sinks)
+        result = insert_result(sinks, submit(self._config, ends, insert_job_name(sinks), self._one_epoch))
         if self._config.get("table.dml-sync", "false").lower() == "true":
             wait: Any = result.details["wait"]
             wait()
@@ -60,8 +64,11 @@ class StreamingExecutor:
         return explain_query(planner, stream, details)
 
     def _plan(self, plan: Plan) -> tuple[Planner, Any]:
-        planner = Planner(self._config)
+        planner = self._planner()
         if isinstance(plan, InsertInto):
             [(stream, _, _)] = plan_inserts(planner, [plan])
             return planner, stream
         return planner, planner.query(plan)
+
+    def _planner(self) -> Planner:
+        return Planner(self._config, one_epoch=self._one_epoch)

@@ -34,23 +34,25 @@ def lowering(planner: Planner) -> Lowering:
     return Lowering(Linear(planner.zone, SessionSettings(planner.config)))
 
 
-def collect(config: Mapping[str, str], plan: Plan) -> tuple[Collected, RunningJob]:
+def collect(config: Mapping[str, str], plan: Plan, one_epoch: bool = False) -> tuple[Collected, RunningJob]:
     """Starts a job whose changes the program reads."""
-    planner = Planner(config)
+    planner = Planner(config, one_epoch=one_epoch)
     stream = planner.query(plan)
     collected = Collected([f.type for f in plan.fields], [f.name for f in plan.fields])
     end = lowering(planner).sink(stream, CollectTableSink(collected), "Collect", SINK_UID)
-    return collected, submit(config, [end], "collect")
+    return collected, submit(config, [end], "collect", one_epoch)
 
 
-def submit(config: Mapping[str, str], ends: Sequence[Transformation], name: str) -> RunningJob:
+def submit(
+    config: Mapping[str, str], ends: Sequence[Transformation], name: str, one_epoch: bool = False
+) -> RunningJob:
     """Starts a job on the epoch loop; returns at once."""
-    return submit_job(ends, configuration_of(config), name, make_runner)
+    return submit_job(ends, configuration_of(config, one_epoch), name, make_runner)
 
 
-def configuration_of(config: Mapping[str, str]) -> Configuration:
+def configuration_of(config: Mapping[str, str], one_epoch: bool = False) -> Configuration:
     settings = {key: config[key] for key in config}
-    settings["execution.runtime-mode"] = "STREAMING"
+    settings["execution.runtime-mode"] = "BATCH" if one_epoch else "STREAMING"
     return Configuration.from_dict(settings)
 
 
@@ -67,7 +69,7 @@ def plan_inserts(
     streams = planner.queries([sink.input for sink in sinks])
     ends = []
     for stream, connector, sink in zip(streams, connectors, sinks, strict=True):
-        if stream.retracts and not _takes_changes(connector, sink):
+        if stream.retracts and not planner.one_epoch and not _takes_changes(connector, sink):
             raise ValidationError(
                 f"table sink '{sink.identifier.as_summary_string()}' doesn't support consuming update and delete "
                 f"changes which is produced by node {stream.updated_by}",

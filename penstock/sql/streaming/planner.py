@@ -80,6 +80,8 @@ class Planner:
     _shares: bool = False
     prefix: str = ""
     """Before the uids of all nodes: tells the queries of a program that end up in one job apart."""
+    one_epoch: bool = False
+    """The job is of BATCH mode: all input is one epoch, so what it leaves is final and can be sorted."""
     each_change: bool = False
     """Versions are wanted: a key's changes within an epoch must not be summed up."""
 

@@ -49,6 +49,8 @@ def _operator(
             state_ttl_ms=planner.state_ttl_ms,
         )
         return sort, True
+    if planner.one_epoch:
+        return SortEpoch(order, plan.offset), False
     first = plan.keys[0].rex if plan.keys else None
     by_time = isinstance(first, InputRef) and stream.fields[first.index].time
     if by_time and not plan.keys[0].descending and not stream.retracts and not plan.offset:
