@@ -72,8 +72,9 @@ class Column:
         return None
 
     def as_summary_string(self) -> str:
-        extras = self.explain_extras()
-        return f"`{self.name}` {self.data_type.as_summary()}" + (f" {extras}" if extras else "")
+        time = f"*{self.time_attribute}*" if self.time_attribute else None
+        parts = [f"`{self.name}` {self.data_type.as_summary()}", time, self.explain_extras()]
+        return " ".join(part for part in parts if part)
 
     def __str__(self) -> str:
         return self.as_summary_string()
@@ -139,6 +140,8 @@ class WatermarkSpec:
 
     rowtime_attribute: str
     watermark_expression: str
+    data_type: DataType | None = None
+    """Of the row time, where it is known."""
 
     @staticmethod
     def of(rowtime_attribute: str, watermark_expression: Any) -> WatermarkSpec:
@@ -151,7 +154,8 @@ class WatermarkSpec:
         return self.watermark_expression
 
     def as_summary_string(self) -> str:
-        return f"WATERMARK FOR `{self.rowtime_attribute}` AS {self.watermark_expression}"
+        shown = f": {self.data_type.as_summary()}" if self.data_type is not None else ""
+        return f"WATERMARK FOR `{self.rowtime_attribute}`{shown} AS {self.watermark_expression}"
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ Per primary key the last row is state. Each change is compared with it:
                      another row        -U +U                        none             ignored
                      the same row       nothing      replaced (-U)                    ignored: its +U follows
 
-Only the last change of an epoch counts, so a key changes at most once per epoch.
+Only the last change of an epoch counts, so a key changes at most once per epoch, unless every version is wanted.
 """
 
 from __future__ import annotations
@@ -23,11 +23,20 @@ from penstock.state.descriptors import ValueStateDescriptor
 
 
 class ChangelogNormalize(DeltaOperator):
-    """Output rows are input rows; a deletion shows the whole row, also if its input had only the key."""
+    """Output rows are input rows; a deletion shows the whole row, also if its input had only the key.
+
+    `each_change` shows all changes of a key within an epoch: a temporal join asks for versions in between.
+    """
 
     def __init__(
-        self, key_columns: Sequence[int], *, emit_update_before: bool = True, state_ttl_ms: int = 0
+        self,
+        key_columns: Sequence[int],
+        *,
+        emit_update_before: bool = True,
+        state_ttl_ms: int = 0,
+        each_change: bool = False,
     ) -> None:
+        self._each_change = each_change
         self._key_columns = tuple(key_columns)
         self._emit_before = emit_update_before
         self._ttl_ms = state_ttl_ms
@@ -42,13 +51,14 @@ class ChangelogNormalize(DeltaOperator):
 
     def process(self, input_index: int, batch: Batch) -> None:
         keys = keys_of(batch.rows, self._key_columns)
-        last: dict[Any, tuple[Row, Row | None, int | None]] = {}
+        found: dict[Any, tuple[Row, Row | None, int | None]] = {}
         marks: Iterable[int | None] = batch.watermarks if batch.watermarks is not None else repeat(None)
-        for ident, key, row, kind, mark in zip(identities(keys), keys, batch.rows, batch.kinds, marks):  # noqa: B905
+        idents = range(len(keys)) if self._each_change else identities(keys)
+        for ident, key, row, kind, mark in zip(idents, keys, batch.rows, batch.kinds, marks):  # noqa: B905
             if kind != UPDATE_BEFORE:
-                last[ident] = (key, None if kind == DELETE else row, mark)
+                found[ident] = (key, None if kind == DELETE else row, mark)
         set_key = self.context.keyed_state.set_current_key
-        for key, after, mark in last.values():
+        for key, after, mark in found.values():
             set_key(key)
             before: Row | None = self._row.value()
             if after is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from penstock.catalog.identifiers import ObjectIdentifier
@@ -15,7 +16,7 @@ from penstock.catalog.resolved_schema import (
     UniqueConstraint,
     WatermarkSpec,
 )
-from penstock.sql.plan.algebra import Plan
+from penstock.sql.plan.algebra import Fields, Plan
 from penstock.sql.unparse import canonical
 
 if TYPE_CHECKING:
@@ -39,11 +40,22 @@ def _table_schema(session: SqlSession, identifier: ObjectIdentifier, table: Cata
     from penstock.sql.operations.ddl import check_table
 
     plan = check_table(session, identifier, table)
+    return declared_schema(table, plan.fields, session.streaming)
+
+
+def declared_schema(
+    table: CatalogTable, fields: Fields, streaming: bool, text: Callable[[str], str] = canonical
+) -> ResolvedSchema:
+    """The declared columns, watermark and key of a table whose columns were bound as `fields`.
+
+    Args:
+        text: How expressions are shown: those of DDL in their canonical form, those of a `Schema` as they were given.
+    """
     columns: list[Column] = []
-    for declared, bound in zip(table.schema.columns, plan.fields, strict=True):
-        time = bound.time.upper() if session.streaming or bound.time == "proctime" else ""
+    for declared, bound in zip(table.schema.columns, fields, strict=True):
+        time = bound.time.upper() if streaming or bound.time == "proctime" else ""
         if declared.expression is not None:
-            expression = canonical(declared.expression)
+            expression = text(declared.expression)
             column: Column = ComputedColumn(declared.name, bound.type, declared.comment, time, expression)
         elif declared.is_metadata:
             key = declared.metadata_key if declared.has_own_key else None
@@ -53,7 +65,8 @@ def _table_schema(session: SqlSession, identifier: ObjectIdentifier, table: Cata
         else:
             column = PhysicalColumn(declared.name, bound.type, declared.comment, time)
         columns.append(column)
-    marks = [WatermarkSpec(w.column, canonical(w.expression)) for w in table.schema.watermarks]
+    types = {bound.name: bound.type for bound in fields}
+    marks = [WatermarkSpec(w.column, text(w.expression), types[w.column]) for w in table.schema.watermarks]
     key_columns = table.schema.primary_key
     name = table.schema.primary_key_name or ""
     constraint = UniqueConstraint(name, key_columns) if key_columns else None

@@ -8,13 +8,24 @@ Neither starts a job: whatever the program executes in the end takes both sides 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock.catalog.changelog_mode import ChangelogMode
 from penstock.catalog.objects import CatalogTable
+from penstock.catalog.resolved_schema import ResolvedSchema
 from penstock.catalog.schema import Schema, SchemaColumn
-from penstock.common.datatypes import DataType, LocalZonedTimestampType, RowField, RowType
+from penstock.common.datatypes import (
+    ArrayType,
+    DataType,
+    LocalZonedTimestampType,
+    MapType,
+    RowField,
+    RowType,
+    TimestampType,
+    VarCharType,
+)
 from penstock.common.errors import NotSupportedError, ValidationError
 from penstock.common.near_names import did_you_mean
 from penstock.common.time import Instant
@@ -29,6 +40,7 @@ from penstock.sql.binder.tables import bind_rows
 from penstock.sql.functions.implicit_casts import implicitly_castable
 from penstock.sql.plan.algebra import Field, Plan, Project, StreamInput, StreamScan
 from penstock.sql.plan.rex import InputRef, Rex
+from penstock.sql.session_schema import declared_schema
 from penstock.sql.streaming.jobs import lowering
 from penstock.sql.streaming.linear import table_type
 from penstock.sql.streaming.physical import HIDDEN, Stream
@@ -54,8 +66,10 @@ def table_from_stream(
     name: str,
     schema: Schema | None,
     mode: ChangelogMode | None = None,
-) -> Plan:
+) -> tuple[Plan, ResolvedSchema | None]:
     """The stream as a table, with the columns of its type or of a schema that fits it.
+
+    Beside the plan comes what the schema declares, unless only some of the stream's columns were chosen.
 
     Args:
         name: Tells the stream from others of its environment. It becomes part of the operator's uid, so a program
@@ -67,7 +81,10 @@ def table_from_stream(
     """
     found = _columns_of(stream.get_type(), mode is not None)
     columns = found.row_type
-    table = CatalogTable(schema=_completed(schema, columns), options={"connector": "datastream"})
+    declared = checked_schema(_completed(schema, columns))
+    hidden = _left_out(declared, columns)
+    declared_and_hidden = Schema.new_builder().from_schema(declared).from_fields(*hidden).build()
+    table = CatalogTable(schema=declared_and_hidden, options={"connector": "datastream"})
     physical = _checked(table, columns)
     metadata = _timestamps(table)
     fields = tuple(Field(f.name, f.data_type) for f in physical) + tuple(
@@ -85,14 +102,37 @@ def table_from_stream(
         )
     changelog = mode is not None and mode != ChangelogMode.insert_only()
     to_row = _ToRow(columns, places, mode, found.is_record)
-    make = _MakeTable(
-        stream._transformation, to_row, [columns.fields[i].data_type for i in places], bool(metadata)
-    )
+    own_types = [columns.fields[i].data_type for i in places]
+    required = [
+        f.name if own.is_nullable and not f.data_type.is_nullable else None
+        for f, own in zip(physical, own_types, strict=True)
+    ]
+    make = _MakeTable(stream._transformation, to_row, own_types, required, bool(metadata))
     source = StreamInput(make, stream._transformation.parallelism, changelog, upserts, key)
     scan: Plan = StreamScan(_read_fields(fields, columns, places), name, source)
     scan = _declared(scan, fields)
     context = session.context("")
-    return bind_rows(table, scan, QueryBinder(context), context)
+    plan = bind_rows(table, scan, QueryBinder(context), context)
+    if declared.physical_columns == _completed(None, columns).physical_columns or not hidden[0]:
+        return plan, declared_schema(table, plan.fields, session.streaming, str)
+    return _first_columns(plan, len(declared.columns)), None
+
+
+def _first_columns(plan: Plan, width: int) -> Plan:
+    """The plan without the columns behind the first ones."""
+    if width == len(plan.fields):
+        return plan
+    kept = plan.fields[:width]
+    return Project(kept, plan, tuple(InputRef(f.type, i, f.time) for i, f in enumerate(kept)))
+
+
+def _left_out(declared: Schema, columns: RowType) -> tuple[list[str], list[DataType]]:
+    """Fields of the stream that the schema does not declare; a computed column may use them all the same."""
+    names = {column.name for column in declared.columns}
+    hidden = [f for f in columns.fields if f.name not in names]
+    if not any(column.is_computed for column in declared.columns):
+        hidden = []
+    return [f.name for f in hidden], [f.data_type for f in hidden]
 
 
 def _columns_of(type_info: TypeInformation | None, changelog: bool) -> StreamColumns:
@@ -113,12 +153,45 @@ def _columns_of(type_info: TypeInformation | None, changelog: bool) -> StreamCol
 
 def _completed(schema: Schema | None, columns: RowType) -> Schema:
     """A schema without physical columns has those of the stream, before what it declares itself."""
-    derived = Schema.new_builder().from_row_data_type(columns)
+    key = () if schema is None else schema.primary_key
+    derived = Schema.new_builder()
+    for field in columns.fields:
+        derived.column(field.name, field.data_type.not_null() if field.name in key else field.data_type)
     if schema is None:
         return derived.build()
     if any(column.is_physical for column in schema.columns):
         return schema
     return derived.from_schema(schema).build()
+
+
+def checked_schema(schema: Schema) -> Schema:
+    """The schema, unless it contradicts itself.
+
+    Raises:
+        ValidationError: A column or the watermark is declared twice, or the primary key is no key.
+    """
+    names = [column.name for column in schema.columns]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValidationError(f"the schema declares a column twice: {', '.join(twice)}")
+    if len(schema.watermarks) > 1:
+        declared = ", ".join(watermark.column for watermark in schema.watermarks)
+        raise ValidationError(
+            f"the schema declares several watermarks ({declared}), and a table has one row time",
+            do="keep one of them; the other columns stay ordinary timestamps",
+        )
+    for name in schema.primary_key:
+        column = schema.column(name)
+        if column is None:
+            raise ValidationError(
+                f"the primary key names '{name}', which is no column", do=did_you_mean(name, names)
+            )
+        if column.data_type is not None and column.data_type.is_nullable:
+            raise ValidationError(
+                f"the primary key names '{name}', which is declared nullable",
+                do=f"declare it as {column.data_type.not_null().as_summary()}",
+            )
+    return schema
 
 
 def _checked(table: CatalogTable, columns: RowType) -> list[RowField]:
@@ -148,6 +221,12 @@ def _timestamps(table: CatalogTable) -> list[SchemaColumn]:
             raise ValidationError(
                 f"a stream has no metadata '{column.metadata_key or column.name}'",
                 do="use column_by_metadata('rowtime', 'TIMESTAMP_LTZ(3)'), the timestamp of its elements",
+            )
+        if not isinstance(column.data_type, (TimestampType, LocalZonedTimestampType, VarCharType)):
+            raise ValidationError(
+                f"the timestamp of elements does not convert to '{column.name}' "
+                f"{column.data_type.as_summary() if column.data_type else ''}",
+                do="declare the column as TIMESTAMP_LTZ(3) and compute the other one from it",
             )
     if len(found) > 1:
         raise NotSupportedError(
@@ -180,8 +259,14 @@ class _MakeTable:
     """Makes the operator between a stream and its table."""
 
     def __init__(
-        self, stream: Transformation, to_row: _ToRow, types: Sequence[DataType], with_timestamp: bool
+        self,
+        stream: Transformation,
+        to_row: _ToRow,
+        types: Sequence[DataType],
+        required: Sequence[str | None],
+        with_timestamp: bool,
     ) -> None:
+        self._required = tuple(required)
         self._stream = stream
         self._to_row = to_row
         self._row_type = columns_type(types)
@@ -189,13 +274,14 @@ class _MakeTable:
 
     def __call__(self, node: Any) -> Transformation:
         to_row, row_type, with_timestamp = self._to_row, self._row_type, self._with_timestamp
+        required = self._required
         return OperatorTransformation(
             node.name,
             [self._stream],
             output_type=table_type((*node.fields, *HIDDEN)),
             parallelism=node.parallelism,
             uid=node.uid,
-            operator_factory=lambda: ElementsToTable(to_row, row_type, with_timestamp),
+            operator_factory=lambda: ElementsToTable(to_row, row_type, with_timestamp, required),
         )
 
 
@@ -253,10 +339,12 @@ def stream_from_table(
     plan: Plan,
     prefix: str,
     mode: ChangelogMode | None = None,
+    last_is_timestamp: bool = False,
 ) -> DataStream:
     """The table's rows as a stream of `Row`.
 
     Args:
+        last_is_timestamp: The last column is no field of the elements but their timestamp.
         prefix: Before the uids of the table's operators, so that several tables may be in one job.
         mode: The kinds of rows that may come; None: rows are only inserted, or the table is refused.
     """
@@ -273,7 +361,8 @@ def stream_from_table(
         )
     make = lowering(planner)
     types = [f.type for f in plan.fields]
-    time = _time_column(stream)
+    shown = plan.fields[:-1] if last_is_timestamp else plan.fields
+    time = len(types) - 1 if last_is_timestamp else _time_column(stream)
     leave_out = mode is not None and not mode.contains(RowKind.UPDATE_BEFORE)
     if leave_out and stream.retracts and not stream.keys:
         raise ValidationError(
@@ -281,12 +370,12 @@ def stream_from_table(
             do="use ChangelogMode.all(), or make a query with a unique key (GROUP BY)",
         )
     leave_out = leave_out and stream.retracts
-    to_element = _ToElement([f.name for f in plan.fields], types, leave_out)
+    to_element = _ToElement(RowType([RowField(f.name, f.type) for f in shown]), leave_out)
     row_type = columns_type(types)
     made = OperatorTransformation(
         "TableToDataStream",
         [make.stream(stream)],
-        output_type=_type_info(plan),
+        output_type=_type_info(shown),
         parallelism=make.parallelism(stream),
         operator_factory=lambda: TableToElements(to_element, row_type, time, leave_out),
     )
@@ -307,21 +396,48 @@ def _time_column(stream: Stream) -> int | None:
 
 
 class _ToElement:
-    """Makes a named row; moments with a zone become instants. -U rows are left out where the mode has none."""
+    """Makes a named row; moments with a zone become instants, rows inside it named rows too.
 
-    def __init__(self, names: Sequence[str], types: Sequence[DataType], leave_out_before: bool) -> None:
-        self._names = list(names)
-        self._instants = [i for i, t in enumerate(types) if isinstance(t, LocalZonedTimestampType)]
+    -U rows are left out where the mode has none, and so are columns behind those of the type.
+    """
+
+    def __init__(self, row_type: RowType, leave_out_before: bool) -> None:
+        self._names = row_type.field_names()
+        self._width = len(self._names)
+        changes = [_to_stream_value(data_type) for data_type in row_type.field_types()]
+        self._changes = [(i, change) for i, change in enumerate(changes) if change is not None]
         self._leave_out = leave_out_before
 
     def __call__(self, values: tuple[Any, ...], kind: int) -> Any:
         if self._leave_out and kind == 1:
             return None
-        shown = list(values)
-        for i in self._instants:
+        shown = list(values[: self._width])
+        for i, change in self._changes:
             if shown[i] is not None:
-                shown[i] = _instant(shown[i])
+                shown[i] = change(shown[i])
         return make_row(shown, self._names, _KINDS[kind])
+
+
+def _to_stream_value(data_type: DataType) -> Callable[[Any], Any] | None:
+    """How a value of a table, which is not None, becomes one of a stream; None: it is the same."""
+    if isinstance(data_type, LocalZonedTimestampType):
+        return _instant
+    if isinstance(data_type, RowType):
+        to_row = _ToElement(data_type, False)
+        return lambda fields: to_row(tuple(fields), 0)
+    inside = data_type.element_type if isinstance(data_type, ArrayType) else None
+    inside = data_type.value_type if isinstance(data_type, MapType) else inside
+    change = None if inside is None else _to_stream_value(inside)
+    if change is None:
+        return None
+    each = functools.partial(_unless_none, change)
+    if isinstance(data_type, ArrayType):
+        return lambda items: [each(item) for item in items]
+    return lambda entries: {key: each(value) for key, value in entries.items()}
+
+
+def _unless_none(change: Callable[[Any], Any], value: Any) -> Any:
+    return None if value is None else change(value)
 
 
 def _instant(moment: dt.datetime) -> Instant:
@@ -329,17 +445,26 @@ def _instant(moment: dt.datetime) -> Instant:
     return Instant(since.days * 86_400 + since.seconds, since.microseconds * 1000)
 
 
-def _type_info(plan: Plan) -> TypeInformation:
-    return stream_type_of(RowType([RowField(f.name, f.type) for f in plan.fields]))
+def _type_info(fields: Sequence[Field]) -> TypeInformation:
+    return stream_type_of(RowType([RowField(f.name, f.type) for f in fields]))
 
 
-def converted(plan: Plan, schema: Schema | None) -> Plan:
-    """The table in the columns of a target schema: matched by position, cast where that loses nothing."""
+def converted(plan: Plan, schema: Schema | None) -> tuple[Plan, bool]:
+    """The table in the columns of a target schema: matched by position, cast where that loses nothing.
+
+    Also whether the last column is the schema's metadata 'rowtime', the timestamp of the elements.
+    """
     if schema is None:
-        return plan
+        return plan, False
+    table = CatalogTable(schema=checked_schema(schema), options={"connector": "datastream"})
     wanted = [c for c in schema.columns if c.is_physical and c.data_type is not None]
-    if not wanted:  # it only declares a key or metadata
-        return plan
+    timestamps = _timestamps(table)
+    if wanted:
+        plan = _in_columns(plan, [*wanted, *timestamps])
+    return plan, bool(timestamps)
+
+
+def _in_columns(plan: Plan, wanted: Sequence[SchemaColumn]) -> Plan:
     if len(wanted) != len(plan.fields):
         raise ValidationError(
             f"the schema has {len(wanted)} columns and the table {len(plan.fields)}: "

@@ -39,10 +39,14 @@ def insert_of(session: SqlSession, plan: Plan, target: Any, overwrite: bool) -> 
 
 
 class Table:
-    """What a query or a stream gives; made by a TableEnvironment. Nothing runs until it is executed."""
+    """What a query or a stream gives; made by a TableEnvironment. Nothing runs until it is executed.
 
-    def __init__(self, plan: Plan, session: SqlSession) -> None:
+    `declared` is the schema of a table that is read as it was declared, with its watermark and computed columns.
+    """
+
+    def __init__(self, plan: Plan, session: SqlSession, declared: ResolvedSchema | None = None) -> None:
         self._plan = plan
+        self._declared = declared
         self._session = session
 
     @property
@@ -51,7 +55,7 @@ class Table:
         return self._plan
 
     def get_resolved_schema(self) -> ResolvedSchema:
-        return result_schema(self._plan, self._session.streaming)
+        return self._declared or result_schema(self._plan, self._session.streaming)
 
     def get_schema(self) -> ResolvedSchema:
         """The columns; the same as `get_resolved_schema()`, which also knows the old names of TableSchema."""

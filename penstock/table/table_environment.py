@@ -13,9 +13,11 @@ from penstock.catalog.objects import CatalogTable
 from penstock.catalog.schema import Schema
 from penstock.catalog.table_descriptor import TableDescriptor
 from penstock.common.errors import NotSupportedError, ValidationError
+from penstock.common.typeinfo import RowTypeInfo
 from penstock.sql.dialect.statement_parser import parse_statement
 from penstock.sql.dialect.statements import QueryStatement
 from penstock.sql.operations.explain import explain_text
+from penstock.sql.plan.algebra import Plan
 from penstock.sql.session import SqlSession
 from penstock.sql.user_functions import as_user_function
 from penstock.table.environment_settings import EnvironmentSettings
@@ -233,27 +235,51 @@ class StreamTableEnvironment(TableEnvironment):
             self._session.config = LayeredMapping(self._config.get_configuration(), below)
         self._borders = itertools.count(1)
         self._streams = itertools.count()
+        self._untouched: dict[int, tuple[Plan, Any]] = {}
+        """Streams of rows that became tables as they are: `to_data_stream` gives the stream back, as in Flink."""
 
     @staticmethod
     def create(  # type: ignore[override]
         stream_execution_environment: Any = None, environment_settings: EnvironmentSettings | None = None
     ) -> StreamTableEnvironment:
+        if stream_execution_environment is None:
+            if environment_settings is None:
+                raise ValidationError(
+                    "StreamTableEnvironment.create() needs a StreamExecutionEnvironment or EnvironmentSettings",
+                    do="pass StreamExecutionEnvironment.get_execution_environment()",
+                )
+            from penstock.datastream import StreamExecutionEnvironment
+
+            stream_execution_environment = StreamExecutionEnvironment.get_execution_environment()
         settings = environment_settings or EnvironmentSettings.in_streaming_mode()
         return StreamTableEnvironment(settings, stream_execution_environment)
 
     def from_data_stream(self, data_stream: Any, *fields_or_schema: Any) -> Table:
         """The stream as a table of insertions; a schema may choose and declare columns and a watermark."""
-        return self._from_stream(data_stream, fields_or_schema, None)
+        table = self._from_stream(data_stream, fields_or_schema, None)
+        if not fields_or_schema and isinstance(data_stream.get_type(), RowTypeInfo):
+            self._untouched[id(table.plan)] = table.plan, data_stream
+        return table
 
     def from_changelog_stream(
         self, data_stream: Any, schema: Schema | None = None, changelog_mode: ChangelogMode | None = None
     ) -> Table:
         """The stream, whose rows have a kind, as a table that changes."""
         mode = changelog_mode or ChangelogMode.all()
+        if not self._session.streaming and mode != ChangelogMode.insert_only():
+            raise ValidationError(
+                "a table of BATCH mode cannot be a stream of changes: its rows are only inserted",
+                do="use from_data_stream(...), or EnvironmentSettings.in_streaming_mode()",
+            )
         return self._from_stream(data_stream, () if schema is None else (schema,), mode)
 
     def _from_stream(self, data_stream: Any, given: Sequence[Any], mode: ChangelogMode | None) -> Table:
         schema = given[0] if given else None
+        if data_stream.get_execution_environment() is not self._stream_environment:
+            raise ValidationError(
+                "the DataStream belongs to another StreamExecutionEnvironment than this StreamTableEnvironment",
+                do="call StreamTableEnvironment.create(env) with the environment that made the stream",
+            )
         if len(given) > 1 or not (schema is None or isinstance(schema, Schema)):
             raise NotSupportedError(
                 "from_data_stream with expressions",
@@ -261,10 +287,14 @@ class StreamTableEnvironment(TableEnvironment):
                 do="pass a Schema",
             )
         name = f"stream_{next(self._streams)}"
-        return Table(table_from_stream(self._session, data_stream, name, schema, mode), self._session)
+        plan, declared = table_from_stream(self._session, data_stream, name, schema, mode)
+        return Table(plan, self._session, declared)
 
     def to_data_stream(self, table: Table) -> Any:
         """The rows of a table that is only appended to; its row time becomes the timestamp of the elements."""
+        plan, stream = self._untouched.get(id(table.plan), (None, None))
+        if plan is table.plan:
+            return stream
         return stream_from_table(self._session, self._stream_environment, table.plan, self._prefix())
 
     def to_changelog_stream(
@@ -272,8 +302,8 @@ class StreamTableEnvironment(TableEnvironment):
     ) -> Any:
         """The changes of a table, as rows with a kind."""
         mode = changelog_mode or ChangelogMode.all()
-        plan = converted(table.plan, target_schema)
-        return stream_from_table(self._session, self._stream_environment, plan, self._prefix(), mode)
+        plan, timed = converted(table.plan, target_schema)
+        return stream_from_table(self._session, self._stream_environment, plan, self._prefix(), mode, timed)
 
     def _prefix(self) -> str:
         """Tells the operators of this border from those of other ones in the same job."""
@@ -285,7 +315,7 @@ class StreamTableEnvironment(TableEnvironment):
         """A name for a table or a stream, under which SQL finds it."""
         table = table_or_data_stream
         if not isinstance(table, Table):
-            table = self.from_data_stream(table, *fields_or_schema)
+            table = self._from_stream(table, fields_or_schema, None)
         super().create_temporary_view(view_path, table)
 
     def create_statement_set(self) -> StatementSet:

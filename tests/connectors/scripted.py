@@ -28,11 +28,14 @@ _SCRIPTS: dict[str, list[list[Any]]] = {}
 
 
 def play(name: str, splits: Sequence[Sequence[Any]]) -> None:
-    """Says what a script holds: for each split rows, and what else a `TestSource` takes."""
+    """Says what a script holds: for each split rows, and what else a `TestSource` takes.
+
+    The connector is registered here: pytest may import this module under two names, and each has its scripts.
+    """
+    register_connector(ScriptedConnector)
     _SCRIPTS[name] = [list(items) for items in splits]
 
 
-@register_connector
 class ScriptedConnector(TableConnector):
     name = "scripted"
     options = (Option("script", required=True), Option("changelog", boolean, False))

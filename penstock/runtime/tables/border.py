@@ -8,7 +8,7 @@ so a watermark stands behind the border exactly where it stood before it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -37,9 +37,17 @@ class ElementsToTable(Operator):
         to_row: Takes an element apart; values are plain Python, moments are naive datetimes in UTC.
         row_type: The columns, without the timestamp.
         with_timestamp: Whether the element's timestamp follows them as a column of TIMESTAMP_LTZ(3).
+        required: For each column its name if the table declares it NOT NULL, which the elements' type does not.
     """
 
-    def __init__(self, to_row: ToRow, row_type: RowType, with_timestamp: bool) -> None:
+    def __init__(
+        self,
+        to_row: ToRow,
+        row_type: RowType,
+        with_timestamp: bool,
+        required: Sequence[str | None] = (),
+    ) -> None:
+        self._required = [(i, name) for i, name in enumerate(required) if name is not None]
         self._to_row = to_row
         self._row_type = row_type
         self._with_timestamp = with_timestamp
@@ -61,6 +69,7 @@ class ElementsToTable(Operator):
                 do="declare the stream's type and the table's schema so that they agree",
             ) from error
         columns = list(batch.columns)
+        self._check_nulls(columns)
         if self._with_timestamp:
             columns.append(self._times(timestamps, len(values)))
         rows = len(values)
@@ -71,6 +80,15 @@ class ElementsToTable(Operator):
         ]
         self._position += rows
         self.output.emit_table(pa.table([*columns, *hidden], names=names(len(columns))))
+
+    def _check_nulls(self, columns: list[pa.Array]) -> None:
+        for index, name in self._required:
+            if columns[index].null_count:
+                raise TypeMismatchError(
+                    f"column '{name}' is declared NOT NULL, and an element has no value there",
+                    where=f"operator '{self.context.name}'",
+                    do="declare the column nullable, or filter such elements out of the stream",
+                )
 
     def _times(self, timestamps: list[int] | None, rows: int) -> pa.Array:
         found = timestamps or [MIN_TIMESTAMP] * rows

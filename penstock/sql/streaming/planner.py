@@ -213,7 +213,9 @@ class Planner:
         """Changes that name the row they replace, made of changes that only say what a key's row is now."""
         from penstock.delta.changelog_normalize import ChangelogNormalize
 
-        operator = ChangelogNormalize(sorted(key), state_ttl_ms=self.state_ttl_ms)
+        operator = ChangelogNormalize(
+            sorted(key), state_ttl_ms=self.state_ttl_ms, each_change=self.each_change
+        )
         return self.delta(
             "ChangelogNormalize", operator, [stream], stream.fields, retracts=True, keys=stream.keys,
             updated_by="ChangelogNormalize",

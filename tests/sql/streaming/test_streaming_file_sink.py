@@ -147,6 +147,7 @@ def test_a_partition_is_committed_when_the_watermark_has_passed_it(
     env.get_config().set("execution.state-recovery.path", savepoint)
     job = insert(env)
     wait_for(lambda: committed(tmp_path)[1:] == ["hr=01", "hr=02", "hr=03"], lambda: committed(tmp_path))
+    wait_for(lambda: 1000 in numbers(tmp_path) and 29 in numbers(tmp_path), lambda: numbers(tmp_path))
     job.cancel()
     assert committed(tmp_path) == ["hr=00", "hr=01", "hr=02", "hr=03"]
     assert numbers(tmp_path) == [*range((HOURS + 1) * PER_HOUR), 1000]
