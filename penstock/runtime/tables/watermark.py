@@ -76,7 +76,9 @@ class WatermarkTableOperator(TableOperator):
     def end_epoch(self) -> None:
         self.output.emit_idle(self._state is None)
         if self._state is not None:
-            self.output.emit_watermark(max(self._state[1], self.current_watermark))
+            self.output.emit_watermark(self._state[1])
+            if self.current_watermark == MAX_WATERMARK:
+                self.output.emit_watermark(MAX_WATERMARK)
 
     def on_idle(self, idle: bool) -> None:
         """Idle is who has not seen a row; see `end_epoch`."""
