@@ -210,6 +210,14 @@ class JobEndedError(PenstockError):
     domain = ErrorDomain.USER
 
 
+class WorkerMemoryError(PenstockError):
+    """A Python worker reached its memory limit. Tried again with smaller epochs, which may fit."""
+
+    code = "WORKER_MEMORY"
+    domain = ErrorDomain.USER
+    retryable = True
+
+
 class StateError(PenstockError):
     """State cannot be read, restored or written as asked."""
 

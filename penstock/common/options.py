@@ -21,6 +21,7 @@ __all__ = [
     "ExecutionOptions",
     "PipelineOptions",
     "StateOptions",
+    "WorkerOptions",
     "has_effect",
     "is_known",
     "known_keys",
@@ -103,6 +104,12 @@ class EpochOptions:
 
     TARGET = option("execution.epoch.target")
     MAX_RECORDS = option("execution.epoch.max-records")
+
+
+class WorkerOptions:
+    """The Python processes in which operators run: ours."""
+
+    MEMORY_LIMIT = option("execution.worker.memory-limit")
 
 
 class PipelineOptions:

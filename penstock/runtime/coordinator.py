@@ -22,7 +22,7 @@ from penstock.checkpoint.metadata import (
     SourceCheckpoint,
 )
 from penstock.checkpoint.storage import CheckpointStorage
-from penstock.common.errors import DamagedStateError, PenstockError
+from penstock.common.errors import DamagedStateError, PenstockError, WorkerMemoryError
 from penstock.common.ids import EpochId, OperatorUid
 from penstock.common.restart import RestartStrategy
 from penstock.connectors.sink import Committer, SinkCoordinator
@@ -352,6 +352,8 @@ class Coordinator:
             return
         if isinstance(error, DamagedStateError):
             error.do = where_to_go_on_from(self._storage)
+        if isinstance(error, WorkerMemoryError):
+            self._pacing.too_large()
         delay_ms = self._restart.on_failure(self._settings.clock_ms()) if _worth_a_retry(error) else None
         if delay_ms is None:
             raise error

@@ -53,10 +53,17 @@ class Pacing:
     bounded: bool
     fixed_budget: int | None = None
     budget: int = FIRST_BUDGET
+    ceiling: int = LARGEST_BUDGET
+    """What a worker's memory is known not to be enough for, or more."""
     _cost: _Cost = field(default_factory=_Cost)
 
     def next_budget(self) -> int:
-        return self.fixed_budget or self.budget
+        return min(self.fixed_budget or self.budget, self.ceiling)
+
+    def too_large(self) -> None:
+        """An epoch did not fit into a worker's memory: all later ones are at most a quarter of it."""
+        self.ceiling = max(1, self.next_budget() // 4)
+        self.budget = min(self.budget, self.ceiling)
 
     def observe(self, records_of_busiest_subtask: int, elapsed_ms: float, work_ms: float) -> None:
         """Learns from an epoch. One that read less than its budget says nothing about the speed.
@@ -77,4 +84,4 @@ class Pacing:
         for_work_ms = max(target_ms - overhead_ms, target_ms * _LEAST_WORK, half_ms)
         wanted = for_work_ms / per_record_ms
         limited = min(wanted, self.budget * (_GROWTH_OF_BACKLOG if self.bounded else _GROWTH))
-        self.budget = int(max(SMALLEST_BUDGET, min(LARGEST_BUDGET, limited)))
+        self.budget = int(min(self.ceiling, max(SMALLEST_BUDGET, limited)))

@@ -38,6 +38,8 @@ class JobDefinition:
     storage: CheckpointStorage
     local_dir: str
     job_parameters: Mapping[str, str] = field(default_factory=dict)
+    worker_memory_bytes: int | None = None
+    """What a Python worker may use; None: a share of the machine it is on."""
 
 
 @dataclass(frozen=True)

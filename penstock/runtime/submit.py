@@ -28,6 +28,7 @@ from penstock.common.options import (
     ExecutionOptions,
     PipelineOptions,
     StateOptions,
+    WorkerOptions,
 )
 from penstock.common.restart import RestartStrategy
 from penstock.common.table_type import TableTypeInfo
@@ -194,6 +195,7 @@ def _define(graph: StreamGraph, configuration: Configuration, job_name: str, pla
         storage=place.storage,
         local_dir=place.local_dir,
         job_parameters=configuration.get(PipelineOptions.GLOBAL_JOB_PARAMETERS) or {},
+        worker_memory_bytes=configuration.get(WorkerOptions.MEMORY_LIMIT),
     )
 
 

@@ -18,6 +18,13 @@ import pyarrow as pa
 
 from penstock.common.errors import InvariantError, PenstockError
 from penstock.runtime.exchange import Parcel
+from penstock.runtime.memory_guard import (
+    GUARD,
+    OverMemoryLimit,
+    anonymous_bytes,
+    default_limit_bytes,
+    memory_error,
+)
 from penstock.runtime.plan import JobDefinition, LevelPlan, SubtaskReport
 from penstock.runtime.stage import ENDED, Carried, Item, Outgoing, StageInstance, repeat_end, towards_act
 
@@ -206,20 +213,28 @@ class LevelTask:
         self, act: int, parcels: list[Parcel], tables: Sequence[pa.Table], token: str | None
     ) -> Iterator[Item]:
         plan, partition = self.plan, self.partition
-        instance = None
+        instance, limit_bytes = None, 0
         try:
             job = WORKER.job(self.submission, self.definition)
+            limit_bytes = (
+                default_limit_bytes() if job.worker_memory_bytes is None else job.worker_memory_bytes
+            )
             mine = plan.subtasks[partition]
             if mine.ended:
                 yield from repeat_end(job, *job.stages.locate(plan.level, partition), plan, mine)
                 return
             instance = WORKER.instance(job, plan, partition, act)
-            yield from instance.run_epoch(plan, mine, parcels, tables, token)
+            items = instance.run_epoch(plan, mine, parcels, tables, token)
+            yield from GUARD.watched(items, limit_bytes)
             if instance.ended:
                 WORKER.drop(instance, plan)
                 instance.close()
         except PenstockError as error:
             yield _failure(instance, plan, partition, error)
+        except (OverMemoryLimit, MemoryError) as error:
+            used_bytes = GUARD.seen_bytes or anonymous_bytes()
+            told = memory_error(error, limit_bytes, used_bytes)
+            yield _failure(instance, plan, partition, told)
         except Exception as error:
             wrapped = InvariantError(f"{type(error).__name__}: {error}")
             wrapped.__cause__ = error
