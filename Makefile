@@ -78,6 +78,7 @@ bench-sql: setup
 	$(BIN)/python benchmarks/batch_sql.py
 	$(BIN)/python benchmarks/streaming_sql.py
 	$(BIN)/python benchmarks/sql_epoch_cost.py
+	$(BIN)/python benchmarks/latency.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
