@@ -21,6 +21,7 @@ from penstock.catalog.identifiers import ObjectIdentifier
 from penstock.catalog.objects import CatalogTable
 from penstock.common.datatypes import DataType
 from penstock.sql.plan.rex import AggCall, OverCall, Rex, SortKey, TimeKind
+from penstock.sql.plan.rex_text import rex_text
 
 JoinKind = Literal["inner", "left", "right", "full", "semi", "anti"]
 
@@ -160,7 +161,7 @@ class Filter(_Unary):
     condition: Rex
 
     def describe(self) -> str:
-        return "Filter(where=[...])"
+        return f"Filter(where=[{rex_text(self.condition, [f.name for f in self.input.fields])}])"
 
 
 @dataclass(frozen=True)
@@ -246,8 +247,16 @@ class Join(Plan):
     def with_inputs(self, inputs: tuple[Plan, ...]) -> Plan:
         return replace(self, left=inputs[0], right=inputs[1])
 
-    def describe(self) -> str:
+    @property
+    def title(self) -> str:
+        """Its name without the condition, which is what operators and their uids are called."""
         return f"Join(joinType=[{self.kind}])"
+
+    def describe(self) -> str:
+        if self.condition is None:
+            return self.title
+        names = [f.name for child in self.inputs for f in child.fields]
+        return f"{self.title[:-1]}, where=[{rex_text(self.condition, names)}])"
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from penstock.connectors.table import SinkRequest, TableConnector
 from penstock.runtime.spark.failures import raised_message
 from penstock.sql.functions.text import quoted_name
 from penstock.sql.plan.algebra import InsertInto, Plan, Scan, walk_plan
+from penstock.sql.plan.optimizer import optimize
 from penstock.sql.plan.required_columns import required_columns
-from penstock.sql.plan.rules import optimize
 from penstock.sql.spark import connector as _connector  # noqa: F401  (registers 'spark')
 from penstock.sql.spark import connector_io
 from penstock.sql.spark.decimal_sums import Sums, decimal_sums, way_after
@@ -75,7 +75,8 @@ class BatchExecutor:
 
     def text(self, plan: Plan, way: Sums = Sums.LONGS) -> str:
         """The Spark SQL text of a plan, which EXPLAIN shows."""
-        plan = self._with_sums(optimize(plan), way)
+        [plan] = optimize([plan], "batch").plans
+        plan = self._with_sums(plan, way)
         needed = required_columns(plan)
         writer = SparkWriter(lambda scan: self._relation(scan, needed.get(id(scan))), self._udf)
         return writer.text(plan)

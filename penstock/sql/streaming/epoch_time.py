@@ -12,6 +12,7 @@ ends it, and an epoch that is run again cuts and ends the same windows.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from penstock.common.datatypes import DataTypes
 from penstock.sql.binder.coercion import cast_rex
@@ -25,7 +26,12 @@ _PARTS_OF_NOW = ("LOCALTIMESTAMP", "CURRENT_DATE", "CURRENT_TIME", "LOCALTIME")
 
 @dataclass(frozen=True)
 class EpochTimeFunction:
-    """Stands for the epoch's processing time as the function of a call."""
+    """Stands for the epoch's processing time as the function of a call.
+
+    `pinned`: asked before a row waits in an operator and after it, it gives different answers, so it stays in place.
+    """
+
+    pinned: ClassVar[bool] = True
 
 
 EPOCH_TIME = UdfCall(DataTypes.TIMESTAMP_LTZ(3, False), "PROCTIME", EpochTimeFunction(), ())

@@ -155,8 +155,8 @@ def finish(
     made = [*sides.left.fields] if one_sided else [*sides.left.fields, *sides.right.fields]
     fields = [Field(f"j{i}", f.type.nullable(), f.time) for i, f in enumerate(made)]
     result = planner.delta(
-        plan.describe(), operator, [sides.left, sides.right], fields,
-        retracts=retracts, updated_by=plan.describe() if retracts else "",
+        plan.title, operator, [sides.left, sides.right], fields,
+        retracts=retracts, updated_by=plan.title if retracts else "",
     )  # fmt: skip
     shown = list(range(left.width))
     if not one_sided:
@@ -228,7 +228,8 @@ class NamedJoin(Join):
 
     operator: str = "Join"
 
-    def describe(self) -> str:
+    @property
+    def title(self) -> str:
         return f"{self.operator}(joinType=[{self.kind}])"
 
 

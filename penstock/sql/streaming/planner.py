@@ -41,9 +41,9 @@ from penstock.sql.plan.algebra import (
     Watermark,
     WindowTvf,
 )
+from penstock.sql.plan.optimizer import optimize
 from penstock.sql.plan.required_columns import required_columns
 from penstock.sql.plan.rex import Call, Const, InputRef, Rex, UdfCall, transform, walk
-from penstock.sql.plan.rules.scan_filters import scan_filters
 from penstock.sql.streaming.advice import STRATEGY, check_updates
 from penstock.sql.streaming.epoch_time import with_epoch_time
 from penstock.sql.streaming.physical import (
@@ -59,11 +59,11 @@ from penstock.sql.streaming.physical import (
     hidden_refs,
     view_of,
 )
-from penstock.sql.streaming.sharing import shared
 from penstock.sql.streaming.values import EMPTY
 
 AGG_PHASE_STRATEGY = "table.optimizer.agg-phase-strategy"
 DISTINCT_BUCKETS = "table.optimizer.distinct-agg.split.bucket-num"
+REUSE_SUB_PLANS = "table.optimizer.reuse-sub-plan-enabled"
 AUTO_WATERMARK_INTERVAL = "pipeline.auto-watermark-interval"
 
 
@@ -77,7 +77,8 @@ class Planner:
     wanted: dict[int, set[int]] = field(default_factory=dict)
     """Which columns of a filter's output a projection above it reads."""
     _planned: dict[Any, tuple[Plan, Stream]] = field(default_factory=dict)
-    _shares: bool = False
+    fired: tuple[str, ...] = ()
+    """The optimizer's rules that changed the queries."""
     prefix: str = ""
     """Before the uids of all nodes: tells the queries of a program that end up in one job apart."""
     one_epoch: bool = False
@@ -91,23 +92,24 @@ class Planner:
 
     def queries(self, plans: Sequence[Plan]) -> list[Stream]:
         """The streams of several queries of one job; what they have in common is planned once."""
-        plans = [with_epoch_time(plan) for plan in plans]
-        # A table that several queries read is read once, whatever each of them leaves out.
-        plans = shared(plans) if len(plans) > 1 else [scan_filters(plan) for plan in plans]
+        made = optimize([with_epoch_time(plan) for plan in plans], "streaming", self._left_out())
+        plans, self.fired = made.plans, made.fired
         for plan in plans:
             for scan, columns in required_columns(plan).items():
                 self.needed.setdefault(scan, set()).update(columns)
-        self._shares = len(plans) > 1
         streams = [self.plan(plan) for plan in plans]
         check_updates(self.config.get(STRATEGY, "IGNORE"), self.nodes, streams)
         return streams
+
+    def _left_out(self) -> list[str]:
+        """Rules that the configuration switches off."""
+        reuses = self.config.get(REUSE_SUB_PLANS, "true").lower() == "true"
+        return [] if reuses else ["share_plans"]
 
     def plan(self, plan: Plan) -> Stream:
         method = _PLANNERS.get(type(plan))
         if method is None:
             raise NotSupportedError(f"{plan.describe()} in streaming mode", "it has no incremental form yet")
-        if not self._shares:
-            return method(self, plan)
         wanted = self.wanted.get(id(plan))
         how = (id(plan), None if wanted is None else frozenset(wanted), self.each_change)
         if how not in self._planned:

@@ -94,6 +94,9 @@ class Queries(Expressions):
             self._join,
             self._join,
             self._join,
+            self._comma_join,
+            self._comma_join,
+            self._join_chain,
             self._set_operation,
             self._set_operation,
             self._membership,
@@ -193,6 +196,40 @@ class Queries(Expressions):
                    self._where(scope))  # fmt: skip
         updating = left.relation.updating or right.relation.updating or kind != "JOIN"
         return self._result(self._some(scope), rest, updating)
+
+    def _comma_join(self, depth: int) -> Relation:
+        """FROM a, b, c WHERE ...: equalities between any two, in any order, and conditions on one or several."""
+        count = self.pick((2, 2, 3, 3, 4))
+        sources = [self.source(depth if i == 0 else min(depth, 2)) for i in range(count)]
+        scope = [e for source in sources for e in source.scope]
+        conditions: list[Text] = []
+        for at in range(1, count):
+            conditions += self._equalities(sources[self.draw(st.integers(0, at - 1))], sources[at])[:1]
+        for _ in range(self.draw(st.integers(0, 2))):
+            chosen = scope if self.chance(2) else self.pick(sources).scope
+            conditions.append(self.condition(chosen, 2))
+        if len(conditions) > 1 and self.chance(4):
+            first, *rest = conditions
+            branches = [sql("({} AND {})", first, other) for other in (*rest, rest[0])]
+            conditions = [sql("({})", listed(branches, " OR "))]
+        conditions = self.draw(st.permutations(conditions))
+        tables = listed([source.text for source in self.draw(st.permutations(sources))])
+        where = sql(" WHERE {}", listed(conditions, " AND ")) if conditions else sql("")
+        return self._result(self._some(scope), sql("{}{}", tables, where), True)
+
+    def _join_chain(self, depth: int) -> Relation:
+        """Joins of several kinds in a row, and a condition above that may drop what outer ones fill up."""
+        sources = [self.source(depth if i == 0 else 1) for i in range(self.pick((3, 3, 4)))]
+        text, scope = sources[0].text, list(sources[0].scope)
+        for at, source in enumerate(sources[1:], 1):
+            kind = self.pick(("JOIN", "JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"))
+            conditions = self._equalities(self.pick(sources[:at]), source)
+            scope += source.scope
+            if not conditions or self.chance(3):
+                conditions.append(self.condition(self.pick((source.scope, scope)), 1))
+            text = sql(f"{{}} {kind} {{}} ON {{}}", text, source.text, listed(conditions, " AND "))
+        where = sql(" WHERE {}", self.condition(self.pick((sources[0].scope, sources[-1].scope, scope)), 2))
+        return self._result(self._some(scope), sql("{}{}", text, where if self.chance(2) else sql("")), True)
 
     def _equalities(self, left: From, right: From, strict: bool = False) -> list[Text]:
         """Equalities between columns that can be compared; `strict`: in none of them NULL equals NULL."""

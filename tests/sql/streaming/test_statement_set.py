@@ -64,13 +64,13 @@ def test_inserts_of_a_set_share_what_they_have_in_common(
 
 
 def test_what_differs_each_time_is_not_shared(env: TableEnvironment) -> None:
-    from penstock.sql.streaming.sharing import shared
+    from penstock.sql.plan.rules.share_plans import share_plans
 
     session = env._session
     from penstock.sql.dialect.statement_parser import parse_query
 
     def plans(sql: str) -> Any:
-        return shared([session.bind(parse_query(sql), sql) for _ in range(2)])
+        return share_plans([session.bind(parse_query(sql), sql) for _ in range(2)])
 
     same, other = plans("SELECT item, price + 1 FROM bids")
     assert same is other

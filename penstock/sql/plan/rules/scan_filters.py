@@ -30,7 +30,7 @@ from penstock.common.datatypes import (
     VarCharType,
 )
 from penstock.connectors.registry import known_connector
-from penstock.sql.plan.algebra import Filter, Join, Plan, Project, Scan
+from penstock.sql.plan.algebra import Filter, Join, Plan, Project, Scan, transform_plan, walk_plan
 from penstock.sql.plan.rex import Call, Const, InputRef, Rex, conjuncts, transform, walk
 
 _SWAPPED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -40,6 +40,27 @@ _TEXTS = (CharType, VarCharType)
 
 def scan_filters(plan: Plan) -> Plan:
     return _push(plan, [])
+
+
+def agreed_scan_filters(plans: Sequence[Plan]) -> list[Plan]:
+    """The same for the queries of one job: a table that several of them read is read once, so they must agree."""
+    told = [scan_filters(plan) for plan in plans]
+    wishes: dict[str, list[Scan]] = {}
+    for node in (node for plan in told for node in walk_plan(plan)):
+        if isinstance(node, Scan):
+            wishes.setdefault(node.identifier.as_summary_string(), []).append(node)
+    split = {
+        name
+        for name, scans in wishes.items()
+        if any(s.table.filters != scans[0].table.filters for s in scans)
+    }
+
+    def whole(plan: Plan) -> Plan:
+        if not isinstance(plan, Scan) or plan.identifier.as_summary_string() not in split:
+            return plan
+        return replace(plan, table=replace(plan.table, filters=())) if plan.table.filters else plan
+
+    return [transform_plan(plan, whole) for plan in told] if split else told
 
 
 def _push(plan: Plan, wanted: Sequence[Rex]) -> Plan:
