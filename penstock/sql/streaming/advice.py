@@ -1,4 +1,4 @@
-"""What EXPLAIN warns of: state that grows for ever, and updates that may not find the row they update.
+"""What EXPLAIN warns of: cross products, state that grows for ever, updates that may not find the row they update.
 
 A join or aggregate remembers its input until somebody says for how long. And an expression such as UUID() over rows
 that are taken back gives another value for the row that goes than for the row that came:
@@ -12,11 +12,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from penstock.common.errors import ValidationError
-from penstock.sql.plan.algebra import DataFrameScan, Plan, walk_plan
+from penstock.sql.plan.algebra import DataFrameScan, Join, Plan, walk_plan
 from penstock.sql.plan.plan_rexes import rexes, unstable_call
 from penstock.sql.plan.rex import Rex, UdfCall, walk
 from penstock.sql.streaming.epoch_time import is_epoch_time
-from penstock.sql.streaming.physical import DeltaNode, LookupNode, PhysicalNode, Stream
+from penstock.sql.streaming.physical import (
+    DeltaNode,
+    LookupNode,
+    PhysicalNode,
+    ScanNode,
+    Stream,
+    StreamNode,
+    ValuesNode,
+)
 
 STRATEGY = "table.optimizer.non-deterministic-update.strategy"
 UNBOUNDED = "advice: set 'table.exec.state.ttl', or give joins and aggregates a STATE_TTL hint"
@@ -27,6 +35,35 @@ def unbounded_state(nodes: Iterable[PhysicalNode]) -> Iterator[str]:
     for node in nodes:
         if isinstance(node, DeltaNode) and node.operator is not None and 0 in node.operator.retention_ms:
             yield f"[WARNING] {node.name} keeps its state for ever; {UNBOUNDED}"
+
+
+def cross_product(plan: Join, left: Stream, right: Stream) -> Iterator[str]:
+    """A line for a join that compares every row of one side with every row of the other."""
+    if _has_one_row(left.nodes) or _has_one_row(right.nodes):
+        return
+    sides = [", ".join(dict.fromkeys(_tables(stream.nodes))) or "rows" for stream in (left, right)]
+    yield (
+        f"[WARNING] {plan.title} of {sides[0]} with {sides[1]} is a cross product: no equality connects them, so one "
+        "subtask keeps all rows of both and compares each with each; advice: join on equal columns"
+    )
+
+
+def _has_one_row(nodes: Iterable[PhysicalNode]) -> bool:
+    """Constants, and aggregates without GROUP BY."""
+    return all(
+        isinstance(n, ValuesNode) or (isinstance(n, DeltaNode) and frozenset() in n.keys) for n in nodes
+    )
+
+
+def _tables(nodes: Iterable[PhysicalNode]) -> Iterator[str]:
+    """The tables that rows come from."""
+    for node in nodes:
+        if isinstance(node, ScanNode) and node.scan is not None:
+            yield f"'{node.scan.identifier.object_name}'"
+        elif isinstance(node, StreamNode):
+            yield node.name
+        for stream in node.inputs:
+            yield from _tables(stream.nodes)
 
 
 def unstable_updates(nodes: Iterable[PhysicalNode], outputs: Iterable[Stream]) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from penstock.sql.plan.algebra import DataFrameScan, Plan
 from penstock.sql.streaming.advice import unbounded_state, unstable_updates
 from penstock.sql.streaming.physical import (
+    HIDDEN,
     DeltaNode,
     LookupNode,
     PhysicalNode,
@@ -14,11 +15,15 @@ from penstock.sql.streaming.physical import (
 )
 from penstock.sql.streaming.planner import Planner
 
+_HIDDEN = "".join(f", {f.name}" for f in HIDDEN)
+
 
 def explain_query(planner: Planner, stream: Stream, details: tuple[str, ...] = ()) -> str:
     """The physical plan as a tree, results on top."""
     lines = ["== Optimized Execution Plan ==", f"Result(changelogMode=[{_mode(stream)}])"]
-    lines += _segment(stream.plan, stream, 3)
+    lines += _segment(stream.plan, stream, 3, set())
+    if planner.fired:
+        lines += ["", "== Rules ==", ", ".join(planner.fired)]
     warnings = _warnings(planner, stream)
     if not warnings and "PLAN_ADVICE" in details:
         warnings = ["No available advice."]
@@ -28,20 +33,21 @@ def explain_query(planner: Planner, stream: Stream, details: tuple[str, ...] = (
 
 
 def _warnings(planner: Planner, stream: Stream) -> list[str]:
-    return [*unbounded_state(planner.nodes), *unstable_updates(planner.nodes, [stream])]
+    return [*planner.warnings, *unbounded_state(planner.nodes), *unstable_updates(planner.nodes, [stream])]
 
 
 def _mode(stream: Stream) -> str:
     return "I,UB,UA,D" if stream.retracts else "I"
 
 
-def _segment(plan: Plan, stream: Stream, indent: int) -> list[str]:
+def _segment(plan: Plan, stream: Stream, indent: int, seen: set[int]) -> list[str]:
     """The linear nodes down to the views they read, then what makes these."""
     if isinstance(plan, DataFrameScan):
-        return _node(plan.source, indent)
-    lines = [f"{' ' * indent}+- {plan.describe()} [Catalyst, changelogMode=[{_mode(stream)}]]"]
+        return _node(plan.source, indent, seen)
+    text = plan.describe().replace(_HIDDEN, "")
+    lines = [f"{' ' * indent}+- {text} [Catalyst, changelogMode=[{_mode(stream)}]]"]
     for below in plan.inputs:
-        lines += _segment(below, stream, indent + 3)
+        lines += _segment(below, stream, indent + 3, seen)
     return lines
 
 
@@ -59,13 +65,17 @@ def _changes(node: PhysicalNode) -> str:
     return text
 
 
-def _node(node: PhysicalNode, indent: int) -> list[str]:
+def _node(node: PhysicalNode, indent: int, seen: set[int]) -> list[str]:
+    if id(node) in seen:
+        return [f"{' ' * indent}+- Reused(reference=[{node.uid}])"]
+    seen.add(id(node))
     by = "Python" if isinstance(node, (DeltaNode, WatermarkNode)) else "Catalyst"
     if isinstance(node, ScanNode) and node.connector is not None:
         by = f"connector {node.connector.name}"
     if isinstance(node, LookupNode):
         by = f"connector {node.connector}"
-    lines = [f"{' ' * indent}+- {node.name} [{by}, parallelism {node.parallelism}{_changes(node)}]"]
+    detail = f", {node.detail}" if node.detail else ""
+    lines = [f"{' ' * indent}+- {node.name} [{by}, parallelism {node.parallelism}{detail}{_changes(node)}]"]
     for stream in node.inputs:
-        lines += _segment(stream.plan, stream, indent + 3)
+        lines += _segment(stream.plan, stream, indent + 3, seen)
     return lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 
 from penstock.common.configuration import Configuration
@@ -22,6 +23,7 @@ from penstock.sql.streaming.lowering import Lowering
 from penstock.sql.streaming.physical import Stream
 from penstock.sql.streaming.planner import Planner
 
+LOG = logging.getLogger(__name__)
 SINK_UID = "sink"
 
 MakeRunner = Callable[[JobDefinition], EpochRunner]
@@ -38,9 +40,16 @@ def collect(config: Mapping[str, str], plan: Plan, one_epoch: bool = False) -> t
     """Starts a job whose changes the program reads."""
     planner = Planner(config, one_epoch=one_epoch)
     stream = planner.query(plan)
+    _warn(planner)
     collected = Collected([f.type for f in plan.fields], [f.name for f in plan.fields])
     end = lowering(planner).sink(stream, CollectTableSink(collected), "Collect", SINK_UID)
     return collected, submit(config, [end], "collect", one_epoch)
+
+
+def _warn(planner: Planner) -> None:
+    """Tells whoever starts the query what EXPLAIN would have told."""
+    for text in planner.warnings:
+        LOG.warning(text.removeprefix("[WARNING] "))
 
 
 def submit(
@@ -82,6 +91,7 @@ def plan_inserts(
 def lowered_inserts(planner: Planner, sinks: Sequence[InsertInto]) -> list[SinkTransformation]:
     """The ends of a job with these INSERTs."""
     planned = plan_inserts(planner, sinks)
+    _warn(planner)
     make = lowering(planner)
     several = len(planned) > 1
     return [

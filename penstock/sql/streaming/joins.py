@@ -17,8 +17,10 @@ from penstock.delta.columns import can_group
 from penstock.delta.join import JoinType, RegularJoin
 from penstock.sql.binder.coercion import cast_rex
 from penstock.sql.functions.common_types import common_type
-from penstock.sql.plan.algebra import Field, Filter, Join
+from penstock.sql.plan.algebra import Field, Filter, Join, Project
 from penstock.sql.plan.rex import Call, InputRef, Rex, conjuncts
+from penstock.sql.plan.rex_text import rex_text
+from penstock.sql.streaming.advice import cross_product
 from penstock.sql.streaming.aggregates import InputColumns
 from penstock.sql.streaming.physical import Stream
 from penstock.sql.streaming.residual import Residual, prepare, resolve, sides_of, unshift
@@ -120,6 +122,8 @@ def _regular(
     planner: Planner, left: Stream, right: Stream, plan: Join, parts: Parts, null_aware: bool = False
 ) -> Stream:
     inner = plan.kind == "inner"
+    if not parts.left and plan.kind not in ("semi", "anti"):
+        planner.warnings += cross_product(plan, left, right)
     sides = arrange(left, right, parts, in_python=not inner)
     operator = RegularJoin(
         JoinType(plan.kind),
@@ -156,7 +160,7 @@ def finish(
     fields = [Field(f"j{i}", f.type.nullable(), f.time) for i, f in enumerate(made)]
     result = planner.delta(
         plan.title, operator, [sides.left, sides.right], fields,
-        retracts=retracts, updated_by=plan.title if retracts else "",
+        retracts=retracts, updated_by=plan.title if retracts else "", detail=_detail(sides, left, right),
     )  # fmt: skip
     shown = list(range(left.width))
     if not one_sided:
@@ -166,6 +170,28 @@ def finish(
     # any order, and its key identifies it no longer.
     stays = frozenset(key for key in left.keys if key.issuperset(sides.left_keys))
     return result.project(plan.fields, exprs, keys=stays if one_sided else frozenset())
+
+
+def _detail(sides: Sides, left: Stream, right: Stream) -> str:
+    """The keys and what else is compared, for EXPLAIN."""
+    texts = []
+    for label, side, keys, stream in (
+        ("leftKey", sides.left, sides.left_keys, left),
+        ("rightKey", sides.right, sides.right_keys, right),
+    ):
+        names = [f.name for f in stream.fields]
+        assert isinstance(side.plan, Project)
+        shown = ", ".join(rex_text(side.plan.exprs[at], names) for at in keys)
+        texts += [f"{label}=[{shown}]"] if keys else []
+    if sides.residual is not None:
+        made = [s.plan.exprs[: s.width] for s in (sides.left, sides.right) if isinstance(s.plan, Project)]
+        names = [
+            rex_text(rex, [f.name for f in stream.fields])
+            for exprs, stream in zip(made, (left, right), strict=True)
+            for rex in exprs
+        ]
+        texts.append(f"where=[{rex_text(sides.residual, names)}]")
+    return ", ".join(texts)
 
 
 def _interval_join(planner: Planner, left: Stream, right: Stream, plan: Join, bounds: TimeBounds) -> Stream:

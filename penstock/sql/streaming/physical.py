@@ -48,6 +48,8 @@ class PhysicalNode:
     parallelism: int = 1
     retracts: bool = False
     keys: frozenset[frozenset[int]] = frozenset()
+    detail: str = ""
+    """What EXPLAIN says about it beside its name; uids are made of the name alone."""
 
     @property
     def row_type(self) -> RowType:

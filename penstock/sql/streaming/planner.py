@@ -79,6 +79,8 @@ class Planner:
     _planned: dict[Any, tuple[Plan, Stream]] = field(default_factory=dict)
     fired: tuple[str, ...] = ()
     """The optimizer's rules that changed the queries."""
+    warnings: list[str] = field(default_factory=list)
+    """What the author of the queries should know before they run."""
     prefix: str = ""
     """Before the uids of all nodes: tells the queries of a program that end up in one job apart."""
     one_epoch: bool = False
@@ -167,6 +169,7 @@ class Planner:
         inputs: Sequence[Stream],
         fields: Sequence[Field],
         local: Sequence[LocalStage | None] = (),
+        detail: str = "",
         **properties: Any,
     ) -> Stream:
         """A stateful operator over streams; `local` is what happens to each input before the exchange."""
@@ -174,6 +177,7 @@ class Planner:
         node.parallelism = self.parallelism if node.is_keyed else 1
         node.retracts = properties.get("retracts", False)
         node.keys = properties.get("keys", frozenset())
+        node.detail = detail
         return replace(self.add(node), **properties)
 
     # -- leaves ----------------------------------------------------------------------------------------
