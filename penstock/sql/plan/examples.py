@@ -25,7 +25,7 @@ def _session() -> SqlSession:
     from penstock.catalog.catalog_manager import CatalogManager
     from penstock.sql.session import SqlSession
 
-    session = SqlSession(CatalogManager(), {})
+    session = SqlSession(CatalogManager(), {}, streaming=True)
     for name in "abc":
         session.execute(f"CREATE TABLE {name} (x INT, y INT, s STRING) {_NOWHERE}")
     session.execute(

@@ -53,7 +53,9 @@ def _rounds(rules: Sequence[Rule], plans: list[Plan], fired: set[str], most: int
         for rule in rules:
             made = _applied(rule, plans)
             if any(a is not b for a, b in zip(made, plans, strict=True)):
-                if made != plans or rule.name == "share_plans":  # which changes no value, only what is one object
+                if (
+                    made != plans or rule.name == "share_plans"
+                ):  # which changes no value, only what is one object
                     fired.add(rule.name)
                 plans = made
         if plans == before:

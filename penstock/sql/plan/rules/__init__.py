@@ -13,7 +13,8 @@ queries go through all that moves and removes work.
 6. `order_joins`: needs the conditions at their joins; what it derives is pushed in the next round.
 7. `merge_projects`, `redundant_distinct`, `distinct_semi_join`: shapes that the moves have brought together.
    3 to 7 are repeated until nothing changes.
-8. `scan_filters`: only tells scans what the filters above them say.
+8. `scan_filters`: only tells scans what the filters above them say. A streaming job reads a table once, so its
+   readers have to agree; Spark reads it for each of them.
 9. `share_plans`: after all that makes sub-trees differ or equal.
 10. `prune_columns`: last, because it gives a shared node what all its readers need.
 """
@@ -35,14 +36,13 @@ from penstock.sql.plan.rules.outer_to_inner import outer_to_inner
 from penstock.sql.plan.rules.prune_columns import prune_columns
 from penstock.sql.plan.rules.push_filters import push_filters
 from penstock.sql.plan.rules.redundant_distinct import redundant_distinct
-from penstock.sql.plan.rules.scan_filters import agreed_scan_filters
+from penstock.sql.plan.rules.scan_filters import agreed_scan_filters, scan_filters
 from penstock.sql.plan.rules.share_plans import share_plans
 from penstock.sql.plan.rules.subquery_values import subquery_values
 
 Mode = Literal["batch", "streaming"]
 BATCH: tuple[Mode, ...] = ("batch",)
 STREAMING: tuple[Mode, ...] = ("streaming",)
-BOTH: tuple[Mode, ...] = ("batch", "streaming")
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,8 @@ RULES = (
     _each(merge_projects, STREAMING, repeats=True, nested=True),
     _each(redundant_distinct, STREAMING, repeats=True, nested=True),
     _each(distinct_semi_join, STREAMING, repeats=True, nested=True),
-    Rule("scan_filters", agreed_scan_filters, BOTH),
+    _each(scan_filters, BATCH),
+    Rule("scan_filters", agreed_scan_filters, STREAMING),
     Rule("share_plans", share_plans, STREAMING),
     Rule("prune_columns", prune_columns, STREAMING, nested=True),
 )
