@@ -22,7 +22,8 @@ from penstock.sql.plan.rex import Call, InputRef, Rex, conjuncts
 from penstock.sql.plan.rex_text import rex_text
 from penstock.sql.streaming.advice import cross_product
 from penstock.sql.streaming.aggregates import InputColumns
-from penstock.sql.streaming.physical import Stream
+from penstock.sql.streaming.distribution import of_join
+from penstock.sql.streaming.physical import DeltaNode, Stream
 from penstock.sql.streaming.residual import Residual, prepare, resolve, sides_of, unshift
 from penstock.sql.streaming.time_bounds import TimeBounds, find_bounds
 
@@ -162,6 +163,9 @@ def finish(
         plan.title, operator, [sides.left, sides.right], fields,
         retracts=retracts, updated_by=plan.title if retracts else "", detail=_detail(sides, left, right),
     )  # fmt: skip
+    [node] = result.nodes
+    assert isinstance(node, DeltaNode)
+    node.distributed = of_join(plan.kind, sides.left_keys, sides.right_keys, sides.left.width)
     shown = list(range(left.width))
     if not one_sided:
         shown += [sides.left.width + i for i in range(right.width)]

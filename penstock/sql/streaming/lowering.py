@@ -21,6 +21,7 @@ from penstock.common.datatypes import RowType
 from penstock.common.pickling import ship
 from penstock.connectors.sink import Sink
 from penstock.delta.local.base import LocalStage
+from penstock.delta.local.top_n import LocalTopN
 from penstock.formats.arrow_rows import columns_type
 from penstock.graph.transformations import (
     OperatorTransformation,
@@ -36,6 +37,7 @@ from penstock.runtime.tables.delta import DeltaTableOperator
 from penstock.runtime.tables.local import LocalTableOperator
 from penstock.runtime.tables.lookup import LookupTableOperator
 from penstock.runtime.tables.watermark import WatermarkTableOperator
+from penstock.sql.streaming.distribution import is_in_place
 from penstock.sql.streaming.linear import Linear, linear_parts, table_type
 from penstock.sql.streaming.physical import (
     HIDDEN,
@@ -141,7 +143,7 @@ class Lowering:
         locals_: Sequence[LocalStage | None] = node.local or (None,) * len(node.inputs)
         keys = [operator.key_columns(i) for i in range(len(node.inputs))]
         inputs = [
-            self._exchanged(stream, local, key)
+            self._exchanged(node, stream, local, key)
             for stream, local, key in zip(node.inputs, locals_, keys, strict=True)
         ]
         types = [_arriving(s, local) for s, local in zip(node.inputs, locals_, strict=True)]
@@ -157,20 +159,30 @@ class Lowering:
             key_columns=keys,
         )
 
-    def _exchanged(self, stream: Stream, local: LocalStage | None, key: tuple[int, ...]) -> Transformation:
-        """An input of a stateful operator: local work, then an exchange by key."""
+    def _exchanged(
+        self, target: DeltaNode, stream: Stream, local: LocalStage | None, key: tuple[int, ...]
+    ) -> Transformation:
+        """An input of a stateful operator: local work, then an exchange by key, unless rows are in place already."""
         arrived = []
-        for part, (node, _) in zip(self._parts(stream), linear_parts(stream.plan), strict=True):
-            if local is not None:
-                part = OperatorTransformation(
-                    f"Local{type(local).__name__}",
-                    [part],
-                    output_type=table_type_of(local),
-                    parallelism=node.parallelism,
-                    operator_factory=_Factory(LocalTableOperator, local),
-                )
-            arrived.append(by_key(part, key))
+        below = linear_parts(stream.plan)
+        for part, (node, steps) in zip(self._parts(stream), below, strict=True):
+            keeps = local is None or isinstance(local, LocalTopN)
+            if keeps and len(below) == 1 and is_in_place(node, steps, key, target):
+                return self._local(part, local, node)
+            arrived.append(by_key(self._local(part, local, node), key))
         return arrived[0] if len(arrived) == 1 else UnionTransformation("Union", arrived)
+
+    def _local(self, part: Transformation, local: LocalStage | None, node: PhysicalNode) -> Transformation:
+        """What is done to rows of a node before they are sent anywhere."""
+        if local is None:
+            return part
+        return OperatorTransformation(
+            f"Local{type(local).__name__}",
+            [part],
+            output_type=table_type_of(local),
+            parallelism=node.parallelism,
+            operator_factory=_Factory(LocalTableOperator, local),
+        )
 
     # -- ends ------------------------------------------------------------------------------------------
 

@@ -93,6 +93,8 @@ class DeltaNode(PhysicalNode):
 
     operator: DeltaOperator | None = None
     local: tuple[LocalStage | None, ...] = ()
+    distributed: tuple[tuple[int, ...], ...] = ()
+    """Columns of a join's output by which its rows are spread over the subtasks (`distribution.py`)."""
 
     @property
     def is_keyed(self) -> bool:

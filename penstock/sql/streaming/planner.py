@@ -188,6 +188,8 @@ class Planner:
         connector.validate(plan.table, "source")
         stored = [c.name for c in plan.table.schema.columns if c.is_physical]
         needed = self.needed.get(id(plan))
+        if needed is not None and self._may_repeat:  # its changes are put right by the key
+            needed = needed.union(*self._primary_key(plan))
         columns = tuple(n for i, n in enumerate(stored) if needed is None or i in needed)
         node = ScanNode(
             plan.describe(),
@@ -231,7 +233,7 @@ class Planner:
         """Changes of a source; repeated or upsert ones are put right if the configuration asks for it."""
         keys = self._primary_key(plan)
         columns = next(iter(keys), frozenset())
-        if self.config.get("table.exec.source.cdc-events-duplicate", "false").lower() == "true":
+        if self._may_repeat:
             if not columns:
                 raise ValidationError(
                     f"table '{plan.identifier.as_summary_string()}' may have duplicate events but no primary key",
@@ -239,6 +241,10 @@ class Planner:
                 )
             return self._normalized(replace(stream, keys=keys), columns)
         return replace(stream, keys=keys)
+
+    @property
+    def _may_repeat(self) -> bool:
+        return self.config.get("table.exec.source.cdc-events-duplicate", "false").lower() == "true"
 
     def _primary_key(self, plan: Scan) -> frozenset[frozenset[int]]:
         key = plan.table.primary_key

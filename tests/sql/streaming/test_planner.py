@@ -138,3 +138,17 @@ def test_a_number_of_buckets_that_makes_none_is_refused(env: TableEnvironment, n
     env.get_config().set("table.optimizer.distinct-agg.split.bucket-num", number)
     with pytest.raises(ValidationError, match=f"'{number}' for option .*bucket-num.*at least 1"):
         env.explain_sql("SELECT item, COUNT(DISTINCT price) FROM bids GROUP BY item")
+
+
+def test_a_source_that_repeats_itself_is_read_with_its_key(env: TableEnvironment) -> None:
+    from penstock.sql.dialect.statement_parser import parse_query
+    from penstock.sql.streaming.physical import ScanNode
+    from penstock.sql.streaming.planner import Planner
+
+    env.execute_sql(
+        "CREATE TABLE changes (id INT, v INT, w INT, PRIMARY KEY (id) NOT ENFORCED) "
+        "WITH ('connector' = 'filesystem', 'path' = '/nowhere', 'format' = 'debezium-json')"
+    )
+    planner = Planner({"table.exec.source.cdc-events-duplicate": "true"})
+    planner.query(env._session.bind(parse_query("SELECT v FROM changes"), ""))
+    assert [node.columns for node in planner.nodes if isinstance(node, ScanNode)] == [("id", "v")]
