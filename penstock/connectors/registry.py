@@ -22,6 +22,7 @@ from penstock.connectors.blackhole.table import BlackHoleConnector
 from penstock.connectors.datagen.table import DataGenConnector
 from penstock.connectors.filesystem.table import FileSystemConnector
 from penstock.connectors.jdbc.table import JdbcConnector
+from penstock.connectors.nexmark.table import NexmarkConnector
 from penstock.connectors.print.table import PrintConnector
 from penstock.connectors.table import TableConnector
 
@@ -37,7 +38,14 @@ def register_connector(connector: type[TableConnector]) -> type[TableConnector]:
     return connector
 
 
-for _connector in (FileSystemConnector, JdbcConnector, DataGenConnector, PrintConnector, BlackHoleConnector):
+for _connector in (
+    FileSystemConnector,
+    JdbcConnector,
+    DataGenConnector,
+    NexmarkConnector,
+    PrintConnector,
+    BlackHoleConnector,
+):
     register_connector(_connector)
 
 

@@ -51,17 +51,21 @@ class RangeEnumerator(SplitEnumerator):
         start = split.start if position is None else position
         if self._rate is None or start > split.end:
             return ReadLimit(end_position=split.end + 1, split_ends=True)
-        end = min(self._allowed(split, start, now_ms, self._rate), split.end + 1)
+        end = min(self._due(split, start, now_ms), split.end + 1)
         if end <= start:
             return None
         return ReadLimit(end_position=end, split_ends=end > split.end)
 
-    def _allowed(self, split: NumberSequenceSplit, start: int, now_ms: int, rate: float) -> int:
+    def _due(self, split: NumberSequenceSplit, position: int, now_ms: int) -> int:
         if self._started_ms is None:
             self._started_ms = now_ms
-        begin = self._start_positions.setdefault(split.split_id, start)
-        due = int((now_ms - self._started_ms) * rate / self._split_count / 1000)
-        return begin + self._at_once + due
+        begin = self._start_positions.setdefault(split.split_id, position)
+        return self.due_position(split, begin, now_ms - self._started_ms)
+
+    def due_position(self, split: NumberSequenceSplit, start: int, elapsed_ms: int) -> int:
+        """How far a split may be read that was at `start` so many milliseconds ago. For sources with a rate."""
+        assert self._rate is not None
+        return start + self._at_once + int(elapsed_ms * self._rate / self._split_count / 1000)
 
     def next_wakeup_ms(self, now_ms: int) -> int | None:
         if self._rate is None:
