@@ -6,7 +6,7 @@ RUN := $(BIN)/python tests/conformance/run.py
 STREAMING := $(addprefix tests/conformance/sql/,setops group_agg join over topn window cdc)
 
 .PHONY: setup demo test lint types unit conformance conformance-datastream conformance-sql conformance-ways \
-        recovery differential bench bench-sql chaos clean
+        recovery differential bench bench-sql bench-nexmark chaos clean
 
 setup: $(VENV)/.stamp
 
@@ -79,6 +79,12 @@ bench-sql: setup
 	$(BIN)/python benchmarks/streaming_sql.py
 	$(BIN)/python benchmarks/sql_epoch_cost.py
 	$(BIN)/python benchmarks/latency.py
+
+# The field's benchmark of streaming SQL beside Flink; EVENTS=n for more or fewer. First the final tables are compared.
+EVENTS ?= 1000000
+bench-nexmark: setup
+	$(BIN)/python benchmarks/nexmark.py --check --events 100000
+	$(BIN)/python benchmarks/nexmark.py --minibatch --events $(EVENTS)
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,1 @@
+"""Events, queries and helpers of benchmarks/nexmark.py."""

@@ -1,0 +1,8 @@
+-- What are the first three folders of each bid's URL?
+CREATE TEMPORARY TABLE target (
+  auction BIGINT, bidder BIGINT, price BIGINT, channel STRING, dir1 STRING, dir2 STRING, dir3 STRING) WITH (${sink});
+
+INSERT INTO target
+SELECT auction, bidder, price, channel,
+  SPLIT_INDEX(url, '/', 3) AS dir1, SPLIT_INDEX(url, '/', 4) AS dir2, SPLIT_INDEX(url, '/', 5) AS dir3
+FROM bid;
