@@ -1,8 +1,8 @@
 """Tables on the wire: which subtask owns which row, and parcels of Arrow bytes.
 
 Channels, marks and the receiver's valve are those of the element engine (`runtime/exchange.py`); only the payload
-of a parcel differs. Which subtask owns a key is computed once per distinct key of a table, on the encoding under
-which the keyed state finds it again.
+of a parcel differs. Which subtask owns a key is computed on columns (`common/key_hashes.py`), or once per distinct
+key of a table, always on the encoding under which the keyed state finds it again.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from penstock.common.codecs import compile_codec
 from penstock.common.datatypes import RowType
 from penstock.common.errors import InvariantError
 from penstock.common.key_groups import subtask_for_key
+from penstock.common.key_hashes import can_hash, key_groups, key_hashes
 from penstock.common.table_type import TableTypeInfo
 from penstock.formats.arrow_rows import RowReader
 from penstock.graph.transformations import PartitionerKind
@@ -62,7 +63,12 @@ class KeyOwners:
         self._encode = compile_codec(None).encode_key
 
     def of(self, table: pa.Table) -> np.ndarray[Any, Any]:
-        keys = table.select(self._columns).combine_chunks()
+        keys = table.select(self._columns)
+        if all(map(can_hash, keys.schema.types)):
+            groups = key_groups(key_hashes(keys.columns, table.num_rows), self._max_parallelism)
+            owners: np.ndarray[Any, Any] = groups * self._parallelism // self._max_parallelism
+            return owners
+        keys = keys.combine_chunks()
         if keys.num_columns == 1 and not pa.types.is_nested(keys.column(0).type):
             codes = _only_chunk(keys.column(0)).dictionary_encode(null_encoding="encode")
             distinct = pa.RecordBatch.from_arrays([codes.dictionary], names=["k"])
