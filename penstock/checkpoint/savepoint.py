@@ -31,8 +31,8 @@ from penstock.checkpoint.metadata import CheckpointMetadata, OperatorCheckpoint,
 from penstock.checkpoint.savepoint_rows import ROW_SCHEMA, RowMaker, SavepointRow, record_of
 from penstock.checkpoint.storage import METADATA_FILE, SAVEPOINT_PROPERTY, CheckpointStorage
 from penstock.common.errors import CheckpointError
-from penstock.state.files import META_TABLE, Changes, encode_changes, merged_records
-from penstock.state.schema import KEY_RECORD, StateSchema
+from penstock.state.files import ARRANGED, META_TABLE, Changes, encode_changes, merged_records, read_arranged
+from penstock.state.schema import ARRANGEMENT, KEY_RECORD, StateSchema
 
 SAVEPOINT_FILE = "savepoint.json"
 FORMAT = "penstock-savepoint"
@@ -127,6 +127,9 @@ def _rows(maker: RowMaker, chain: list[tuple[str, bytes]], first: int, last: int
     for table, key, value in merged_records(chain, first, last):
         if table != META_TABLE:
             yield maker.row(table, key, value)
+    for path, data in chain:
+        for table, key, stream in read_arranged(data, path):
+            yield maker.arranged(table, key, bytes(stream))
 
 
 def _parquet(rows: Iterator[SavepointRow]) -> bytes:
@@ -225,12 +228,19 @@ def _read_operator(
     for name in _parts(files, folder):
         changes: Changes = {META_TABLE: {key: schema.encode() for key, schema in schemas.items()}}
         groups: set[int] = set()
+        arranged: dict[str, list[tuple[bytes, bytes]]] = {}
         for row in _read_parquet(files, f"{folder}/{name}").to_pylist():
+            groups.add(row["key_group"])
+            if row["kind"] == ARRANGEMENT:
+                arranged.setdefault(ARRANGED + row["state"], []).append(
+                    (row["key_bytes"], row["value_bytes"])
+                )
+                groups.add(row["position"])
+                continue
             table, key, value = record_of(row)
             changes.setdefault(table, {})[key] = value
-            groups.add(row["key_group"])
         if groups:
-            data = encode_changes("snapshot", metadata.epoch, changes)
+            data = encode_changes("snapshot", metadata.epoch, changes, arranged)
             digest = xxh3_64_hexdigest(data)
             target = f"shared/savepoint/{_safe(uid)}/{metadata.epoch:08d}-{digest[:12]}.snapshot"
             ref = storage.write_file(target, data)

@@ -34,10 +34,11 @@ from penstock.state.encoding import (
     read_time,
     unpack_value,
 )
+from penstock.state.files import ARRANGED
 from penstock.state.keyed import record_parts
 from penstock.state.list_state import split_times
 from penstock.state.map_state import KeyedMapState
-from penstock.state.schema import KEY_RECORD, StateSchema
+from penstock.state.schema import ARRANGEMENT, KEY_RECORD, StateSchema
 from penstock.state.slots import table_name
 from penstock.state.timers import timer_parts
 
@@ -59,7 +60,8 @@ ROW_SCHEMA = pa.schema(
         ("value_bytes", pa.binary()),
     ]
 )
-"""`position` is the number of a list's chunk, or the time of a timer. `accessed_ms` is there with a TTL."""
+"""`position` is the number of a list's chunk, the time of a timer, or the last key group of an arrangement's block.
+`accessed_ms` is there with a TTL."""
 
 TIMER = "timer"
 SavepointRow = dict[str, Any]
@@ -71,7 +73,8 @@ class RowMaker:
 
     def __init__(self, uid: str, schemas: dict[bytes, StateSchema]) -> None:
         self._uid = uid
-        self._by_table = {table_name(s.name): s for key, s in schemas.items() if key != KEY_RECORD}
+        records = [s for key, s in schemas.items() if key != KEY_RECORD and s.kind != ARRANGEMENT]
+        self._by_table = {table_name(s.name): s for s in records}
         self._readers = {table: _value_readers(s) for table, s in self._by_table.items()}
         self._read_key = _reader(_type_info(schemas[KEY_RECORD])) if KEY_RECORD in schemas else _unreadable
 
@@ -92,6 +95,15 @@ class RowMaker:
             row["position"] = read_chunk_number(store_key)
             if accessed is not None:
                 row["value"] = _text(lambda data: read_value(split_times(data)[1]), payload)
+        return row
+
+    def arranged(self, table: str, key: bytes, stream: bytes) -> SavepointRow:
+        """A block of an arrangement: an Arrow stream of rows of the key groups from `key_group` to `position`."""
+        row: SavepointRow = dict.fromkeys(ROW_SCHEMA.names)
+        row.update(
+            uid=self._uid, state=table.removeprefix(ARRANGED), kind=ARRANGEMENT, key_group=group_of(key)
+        )
+        row.update(position=group_of(key[2:]), key_bytes=key, namespace_bytes=b"", value_bytes=stream)
         return row
 
     def _timer(self, table: str, store_key: bytes, raw: bytes) -> SavepointRow:

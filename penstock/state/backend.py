@@ -24,6 +24,7 @@ from penstock.checkpoint.handles import FileRef, KeyedStateHandle
 from penstock.common.ids import EpochId
 
 if TYPE_CHECKING:
+    from penstock.state.arranged import Arrangement
     from penstock.state.descriptors import StateDescriptor
 
 VOID_NAMESPACE = None
@@ -121,6 +122,18 @@ class KeyedStateBackend(ABC):
         Raises:
             StateMigrationError: The name was used with another kind or an incompatible type, in this program
                 or in the restored state.
+        """
+
+    @abstractmethod
+    def get_arrangement(self, name: str, *, weighted: bool) -> Arrangement:
+        """State in columns: rows by the place of their key; the same object for the same name.
+
+        Args:
+            name: Unique among all states of the operator.
+            weighted: Whether rows may be taken back.
+
+        Raises:
+            StateMigrationError: The restored state of that name is something else.
         """
 
     @abstractmethod

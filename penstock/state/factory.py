@@ -12,6 +12,7 @@ from penstock.common.errors import ValidationError
 from penstock.state.files import StateFiles
 from penstock.state.keyed import DEFAULT_CACHED_ENTRIES, StoredKeyedBackend
 from penstock.state.lmdb import LmdbStore
+from penstock.state.lmdb.environment import boot_id
 from penstock.state.memory import MemoryStore
 from penstock.state.store import Store
 
@@ -49,13 +50,16 @@ def open_keyed_backend(
             do=f"set state.backend.type to one of {', '.join(sorted(_KINDS))}",
         )
     store: Store
+    arranged = None
     if chosen == "memory":
         store = MemoryStore()
     else:
         key_range = f"{first_key_group}-{last_key_group}"
         identity = f"{job_id}|{uid}|{subtask}|{key_range}|{max_parallelism}"
         folder = f"{_safe(uid)}-{subtask}-{key_range}"
-        store = LmdbStore(os.path.join(local_dir, _safe(job_id), folder), identity)
+        path = os.path.join(local_dir, _safe(job_id), folder)
+        # Files from before the machine restarted are not trusted: they are written without sync.
+        store, arranged = LmdbStore(path, identity), f"{path}-arranged-{boot_id()[:8]}"
     return StoredKeyedBackend(
         store,
         storage,
@@ -65,6 +69,7 @@ def open_keyed_backend(
         last_key_group=last_key_group,
         file_prefix=file_prefix,
         cached_entries=cached_entries,
+        arranged_folder=arranged,
     )
 
 

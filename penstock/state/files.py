@@ -4,7 +4,8 @@
     block    zstd(msgpack([keys, values]))     values: bytes, or nil for a removed key
     footer   msgpack: kind, epoch, [table, first key, last key, offset, length] per block
 
-Blocks are sorted by table and key; a block holds one table. A snapshot is the same thing without removals.
+Blocks are sorted by table and key; a block holds one table. A snapshot is the same thing without removals. A block
+of an arrangement (`state/arranged`) is an Arrow stream instead, whose rows are sorted by key group.
 The format is open: any msgpack and zstd library reads it. The checksum of the whole file is in its FileRef
 and is verified by checkpoint storage on every read.
 """
@@ -27,9 +28,13 @@ from penstock.common.ids import EpochId
 from penstock.state.encoding import group_bytes
 
 MAGIC = b"PENSTATE"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""2: a file may have blocks of arrangements."""
 META_TABLE = "m"
 """The one table whose keys do not begin with a key group: what is known about each state."""
+
+ARRANGED = "a/"
+"""Tables whose names begin so are arrangements."""
 
 Changes = dict[str, dict[bytes, bytes | None]]
 """Per table: key to new value, or None for a removed key."""
@@ -73,25 +78,41 @@ _decode_block = msgspec.msgpack.Decoder(tuple[list[bytes], list[bytes | None]]).
 _decode_footer = msgspec.msgpack.Decoder(_Footer).decode
 
 
-def encode_changes(kind: str, epoch: EpochId, changes: Mapping[str, Mapping[bytes, bytes | None]]) -> bytes:
+def encode_changes(
+    kind: str,
+    epoch: EpochId,
+    changes: Mapping[str, Mapping[bytes, bytes | None]],
+    arranged: Mapping[str, list[tuple[bytes, bytes]]] | None = None,
+) -> bytes:
     """The file of a delta whose changes are in memory."""
     tables = ((table, sorted(changes[table].items())) for table in sorted(changes))
-    return encode_tables(kind, epoch, tables)
+    return encode_tables(kind, epoch, tables, arranged)
 
 
 def encode_tables(
-    kind: str, epoch: EpochId, tables: Iterable[tuple[str, Iterable[tuple[bytes, bytes | None]]]]
+    kind: str,
+    epoch: EpochId,
+    tables: Iterable[tuple[str, Iterable[tuple[bytes, bytes | None]]]],
+    arranged: Mapping[str, list[tuple[bytes, bytes]]] | None = None,
 ) -> bytes:
-    """The file of tables that come sorted by name, each with its records sorted by key."""
+    """The file of tables that come sorted by name, each with its records sorted by key.
+
+    `arranged` are the blocks of arrangements, by table: a key and the Arrow stream.
+    """
     compress = zstandard.ZstdCompressor(level=1).compress
     parts, blocks, offset = [MAGIC], [], len(MAGIC)
+    for table, streams in sorted((arranged or {}).items()):
+        for key, stream in streams:
+            blocks.append(_Block(table, key, key, offset, len(stream)))
+            parts.append(stream)
+            offset += len(stream)
     for table, records in tables:
         for keys, values in _batches(records):
             block = compress(_encode((keys, values)))
             blocks.append(_Block(table, keys[0], keys[-1], offset, len(block)))
             parts.append(block)
             offset += len(block)
-    footer = _encode(_Footer(FORMAT_VERSION, kind, epoch, blocks))
+    footer = _encode(_Footer(FORMAT_VERSION if arranged else 1, kind, epoch, blocks))
     parts += (footer, _U32.pack(len(footer)), MAGIC)
     return b"".join(parts)
 
@@ -121,9 +142,11 @@ def _halves(
 def read_blocks(
     data: bytes, first_group: int, last_group: int, where: str
 ) -> Iterator[tuple[str, list[bytes], list[bytes | None]]]:
-    """Table, keys and values of each block, cut to a range of key groups (inclusive)."""
+    """Table, keys and values of each block, cut to a range of key groups (inclusive); without arrangements."""
     low, high = group_bytes(first_group), group_bytes(last_group)
     for block in _read_footer(data, where).blocks:
+        if block.table.startswith(ARRANGED):
+            continue
         whole = block.table == META_TABLE
         if not whole and (block.last[:2] < low or block.first[:2] > high):
             continue
@@ -135,6 +158,13 @@ def read_blocks(
             kept = [i for i, key in enumerate(keys) if low <= key[:2] <= high]
             if kept:
                 yield block.table, [keys[i] for i in kept], [values[i] for i in kept]
+
+
+def read_arranged(data: bytes, where: str) -> Iterator[tuple[str, bytes, memoryview]]:
+    """Table, key and Arrow stream of each block of an arrangement, as a view of `data`."""
+    for block in _read_footer(data, where).blocks:
+        if block.table.startswith(ARRANGED):
+            yield block.table, block.first, memoryview(data)[block.offset : block.offset + block.length]
 
 
 def read_records(

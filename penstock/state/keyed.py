@@ -18,20 +18,24 @@ from penstock.checkpoint.handles import FileRef
 from penstock.common.codecs import Codec
 from penstock.common.errors import InvariantError
 from penstock.common.ids import EpochId
+from penstock.state.arranged import Arrangement, ArrangementStore
+from penstock.state.arranged.store import Blocks
 from penstock.state.backend import VOID_NAMESPACE, KeyedStateBackend, KeyedStateRestore
 from penstock.state.chain import Step, digests_of, extend, steps_of
 from penstock.state.cleanup import clean_incrementally, without_expired
 from penstock.state.descriptors import StateDescriptor
 from penstock.state.encoding import encode_namespace, split_component, unpack_value
-from penstock.state.files import META_TABLE, Changes, StateFiles, encode_changes, encode_tables
+from penstock.state.files import ARRANGED, META_TABLE, Changes, StateFiles, encode_changes, encode_tables
 from penstock.state.list_state import KeyedListState
 from penstock.state.map_state import KeyedMapState
 from penstock.state.overlay import Entry, Overlay
 from penstock.state.panes import PanesState, PanesStateDescriptor
 from penstock.state.schema import (
+    ARRANGEMENT,
     KEY_RECORD,
     StateSchema,
     check_key,
+    check_kind,
     check_same,
     check_state,
     key_schema,
@@ -77,6 +81,7 @@ class StoredKeyedBackend(KeyedStateBackend):
         last_key_group: int,
         file_prefix: str,
         cached_entries: int = DEFAULT_CACHED_ENTRIES,
+        arranged_folder: str | None = None,
     ) -> None:
         self.current_key: Any = None
         self._store = store
@@ -97,6 +102,7 @@ class StoredKeyedBackend(KeyedStateBackend):
         self.processing_timers = StoredTimerQueue(
             "t/processing", self._overlay, store, groups, key_codec.decode
         )
+        self._arrangements = ArrangementStore(files, arranged_folder)
         self._running = False
         self._digest: str | None = None
         self._aliases: dict[str, str] = {}
@@ -160,6 +166,12 @@ class StoredKeyedBackend(KeyedStateBackend):
         self._schemas[descriptor.name] = schema_of(state, namespaced)
         return state
 
+    def get_arrangement(self, name: str, *, weighted: bool) -> Arrangement:
+        self._schemas[name] = StateSchema(name, ARRANGEMENT, "weighted" if weighted else "growing")
+        if self._running:
+            self._check_arrangement(name)
+        return self._arrangements.get(name, weighted)
+
     def merge_namespaces(self, descriptor: StateDescriptor, target: Any, sources: Iterable[Any]) -> None:
         state: SlotState = self.get_partitioned_state(descriptor, namespaced=True)
         key = self._overlay.current()
@@ -208,6 +220,7 @@ class StoredKeyedBackend(KeyedStateBackend):
             self._forget()
         own = last.changes if ours and last is not None else None
         self._store.advance(Target(restore.epoch, steps, self._files, own), self._aliases)
+        self._arrangements.begin_epoch(steps, self._aliases)
         self._clock.now = processing_time_ms
         self._digest = digests_of(steps)[-1]
         self._running = True
@@ -234,22 +247,25 @@ class StoredKeyedBackend(KeyedStateBackend):
         self._running = False
         self._last = None
         self._forget()
+        self._arrangements.forget_changes()
         self._store.release()
 
     def close(self) -> None:
         self._forget()
         self._last = None
         self._running = False
+        self._arrangements.close()
         self._store.close()
 
     def _write_changes(self, epoch: EpochId) -> FileRef | None:
         for state in self._states.values():
             clean_incrementally(state, self._store)
         touched = {entry for state in self._states.values() for entry in state.dirty}
-        changes = self._collect()
+        arranged = self._arrangements.changes()
+        changes = self._collect(arranged)
         ref = None
-        if changes:
-            data = encode_changes("delta", epoch, changes)
+        if changes or arranged:
+            data = encode_changes("delta", epoch, changes, arranged)
             ref = self._files.write_file(self._file_name(epoch, "delta"), data)
         self._remember(epoch, ref, changes)
         self._drop_empty_namespaces(touched)
@@ -265,7 +281,7 @@ class StoredKeyedBackend(KeyedStateBackend):
             if entry.ns_bytes and all(state.is_blank(entry) for state in states):
                 self._overlay.drop_namespace(entry)
 
-    def _collect(self) -> Changes:
+    def _collect(self, arranged: Blocks) -> Changes:
         changes: Changes = {}
         for state in self._states.values():
             records = state.collect()
@@ -275,16 +291,16 @@ class StoredKeyedBackend(KeyedStateBackend):
             records = queue.collect()
             if records:
                 changes[queue.table] = records
-        if changes:
-            self._add_schemas(changes)
+        if changes or arranged:
+            self._add_schemas(changes, arranged)
         return changes
 
-    def _add_schemas(self, changes: Changes) -> None:
+    def _add_schemas(self, changes: Changes, arranged: Blocks) -> None:
         meta: dict[bytes, bytes | None] = {}
         if self._store.get(META_TABLE, KEY_RECORD) is None:
             meta[KEY_RECORD] = key_schema(self._key_codec).encode()
         for name, schema in self._schemas.items():
-            if table_name(name) in changes:
+            if table_name(name) in changes or (schema.kind == ARRANGEMENT and ARRANGED + name in arranged):
                 key, value = name.encode(), schema.encode()
                 if self._store.get(META_TABLE, key) != value:
                     meta[key] = value
@@ -294,6 +310,8 @@ class StoredKeyedBackend(KeyedStateBackend):
     def _remember(self, epoch: EpochId, ref: FileRef | None, changes: Changes) -> None:
         assert self._digest is not None
         step = Step(ref, *self._range) if ref else None
+        if step is not None:
+            self._arrangements.written(step.id)
         small = sum(map(len, changes.values())) <= _KEPT_CHANGES
         own = (step.id, changes) if step and small else None
         after = extend(self._digest, step) if step else self._digest
@@ -315,12 +333,21 @@ class StoredKeyedBackend(KeyedStateBackend):
         )
         # Named for the epoch that is going to commit it, so that cleanup does not take it for a leftover.
         name = self._file_name(EpochId(epoch + 1), "snapshot")
-        ref = self._files.write_file(name, encode_tables("snapshot", epoch, tables))
+        arranged = self._arrangements.snapshot() if self._has_arrangements() else {}
+        ref = self._files.write_file(name, encode_tables("snapshot", epoch, tables, arranged))
         step_id = Step(ref, *self._range).id
         assert self._digest is not None
         self._aliases[step_id] = self._digest
         self._store.add_alias(step_id)
+        if arranged:
+            self._arrangements.add_alias(step_id)
         return ref
+
+    def _has_arrangements(self) -> bool:
+        """Also ones that no operator has asked for yet: a snapshot is taken before they are opened."""
+        return any(
+            StateSchema.decode(raw).kind == ARRANGEMENT for _, raw in self._store.scan(META_TABLE, b"")
+        )
 
     def _file_name(self, epoch: EpochId, kind: str) -> str:
         # Every attempt writes a file of its own: a zombie cannot overwrite what was committed.
@@ -334,6 +361,14 @@ class StoredKeyedBackend(KeyedStateBackend):
             check_key(self._key_codec, StateSchema.decode(raw))
         for state in self._states.values():
             self._check_restored(state)
+        for schema in self._schemas.values():
+            if schema.kind == ARRANGEMENT:
+                self._check_arrangement(schema.name)
+
+    def _check_arrangement(self, name: str) -> None:
+        raw = self._store.get(META_TABLE, name.encode())
+        if raw is not None:
+            check_kind(self._schemas[name], StateSchema.decode(raw))
 
     def _check_restored(self, state: SlotState) -> None:
         raw = self._store.get(META_TABLE, state.descriptor.name.encode())

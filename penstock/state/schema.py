@@ -16,6 +16,9 @@ from penstock.common.errors import StateMigrationError
 from penstock.state.descriptors import StateDescriptor
 from penstock.state.slots import SlotState
 
+ARRANGEMENT = "arrangement"
+"""The kind of state in columns."""
+
 KEY_RECORD = b"\x00key"
 """The record that tells the type of the keys."""
 
@@ -70,15 +73,19 @@ def check_state(state: SlotState, stored: StateSchema) -> None:
     of last access, and one without counts as accessed when it is first seen.
     """
     name = state.descriptor.name
-    if state.descriptor.kind != stored.kind:
-        raise StateMigrationError(
-            f"state {name!r} is {stored.kind} state, the program now declares {state.descriptor.kind} state",
-            do="use another name for the new state",
-        )
+    check_kind(state.descriptor, stored)
     if not state.accepts(stored.fingerprint):
         raise StateMigrationError(
             f"state {name!r} was written as {stored.fingerprint}, the program now declares {state.fingerprint}",
             do="declare the former type, or use another name for the new state",
+        )
+
+
+def check_kind(declared: StateDescriptor | StateSchema, stored: StateSchema) -> None:
+    if declared.kind != stored.kind:
+        raise StateMigrationError(
+            f"state {declared.name!r} is {stored.kind} state, the program now declares {declared.kind} state",
+            do="use another name for the new state",
         )
 
 
