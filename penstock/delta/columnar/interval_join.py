@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from penstock.common.ids import MIN_WATERMARK
 from penstock.delta.base import INSERT, DeltaContext
 from penstock.delta.columnar.base import ColumnarOperator, GroupedTables
+from penstock.delta.columnar.pairs import portions, spread
 from penstock.delta.columns import HIDDEN, WATERMARK, Ints, filled, group_codes, millis, named
 
 _PAIRS = 1 << 20
@@ -114,8 +115,8 @@ class ColumnarIntervalJoin(ColumnarOperator):
         last = np.searchsorted(moments, left_times - self._lower_ms, "right") + left_codes * width
         starts = np.searchsorted(places, first, "left")
         counts = np.searchsorted(places, last, "left") - starts
-        for rows in _portions(np.maximum(counts, 0)):
-            yield _spread(rows, starts, counts, order)
+        for rows in portions(np.maximum(counts, 0), _PAIRS):
+            yield spread(rows, starts, counts, order)
 
     def _emit(
         self,
@@ -142,22 +143,6 @@ class ColumnarIntervalJoin(ColumnarOperator):
         marks = np.where(marks == MIN_WATERMARK, marks, marks - self.watermark_delay_ms)
         hidden = [filled(INSERT, len(marks), np.int8), pa.array(marks), filled(0, len(marks))]
         self.output_tables.append(named([*columns, *hidden]))
-
-
-def _portions(counts: Ints) -> Iterator[Ints]:
-    """Numbers of rows that have partners, so many at a time that their pairs fit into memory."""
-    rows = np.flatnonzero(counts)
-    if not len(rows):
-        return
-    cuts = np.cumsum(counts[rows]) // _PAIRS
-    yield from np.split(rows, np.flatnonzero(np.diff(cuts)) + 1)
-
-
-def _spread(rows: Ints, starts: Ints, counts: Ints, order: Ints) -> tuple[Ints, Ints]:
-    """Every row once per partner, and the partners."""
-    repeats = counts[rows]
-    offsets = np.arange(repeats.sum()) - np.repeat(np.cumsum(repeats) - repeats, repeats)
-    return np.repeat(rows, repeats), order[np.repeat(starts[rows], repeats) + offsets]
 
 
 def _together(*tables: pa.Table | None) -> pa.Table | None:

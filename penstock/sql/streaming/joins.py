@@ -126,7 +126,41 @@ def _regular(
     if not parts.left and plan.kind not in ("semi", "anti"):
         planner.warnings += cross_product(plan, left, right)
     sides = arrange(left, right, parts, in_python=not inner)
-    operator = RegularJoin(
+    ttl_ms = planner.ttl_ms(plan.ttl_ms[0]), planner.ttl_ms(plan.ttl_ms[1])
+    operator = _regular_operator(plan, sides, parts, ttl_ms, null_aware)
+    retracts = left.retracts or right.retracts or plan.kind not in ("inner", "semi")
+    untimed = replace(plan, fields=tuple(replace(f, time="") for f in plan.fields))
+    joined = finish(planner, untimed, operator, sides, left, right, retracts)
+    if inner and parts.rest:
+        joined = joined.over(Filter(joined.plan.fields, joined.plan, all_of(parts.rest)))
+    return joined
+
+
+def _regular_operator(
+    plan: Join, sides: Sides, parts: Parts, ttl_ms: tuple[int, int], null_aware: bool
+) -> DeltaOperator:
+    """On columns, unless rows have to be looked at: by a residual, for their keys, or for their age."""
+    keys = [rex.type for rex in parts.left]
+    if (
+        sides.residual is None
+        and ttl_ms == (0, 0)
+        and can_group(keys)
+        and sides.left.width
+        and sides.right.width
+    ):
+        from penstock.delta.columnar.join import ColumnarJoin
+
+        return ColumnarJoin(
+            JoinType(plan.kind),
+            sides.left_keys,
+            sides.right_keys,
+            left_types=[f.type for f in sides.left.fields],
+            right_types=[f.type for f in sides.right.fields],
+            null_safe=parts.null_safe,
+            left_retracts=sides.left.retracts,
+            right_retracts=sides.right.retracts,
+        )
+    return RegularJoin(
         JoinType(plan.kind),
         sides.left_keys,
         sides.right_keys,
@@ -135,15 +169,9 @@ def _regular(
         null_safe=parts.null_safe,
         residual=None if sides.residual is None else Residual(sides.residual),
         null_aware=null_aware,
-        left_state_ttl_ms=planner.ttl_ms(plan.ttl_ms[0]),
-        right_state_ttl_ms=planner.ttl_ms(plan.ttl_ms[1]),
+        left_state_ttl_ms=ttl_ms[0],
+        right_state_ttl_ms=ttl_ms[1],
     )
-    retracts = left.retracts or right.retracts or plan.kind not in ("inner", "semi")
-    untimed = replace(plan, fields=tuple(replace(f, time="") for f in plan.fields))
-    joined = finish(planner, untimed, operator, sides, left, right, retracts)
-    if inner and parts.rest:
-        joined = joined.over(Filter(joined.plan.fields, joined.plan, all_of(parts.rest)))
-    return joined
 
 
 def finish(

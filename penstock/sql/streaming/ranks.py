@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from penstock.common.datatypes import DataTypes
 from penstock.common.errors import ValidationError
 from penstock.delta.base import Batch, DeltaOperator
+from penstock.delta.columnar.top_n import ColumnarDeduplicate, ColumnarTopN
 from penstock.delta.columns import can_group, can_order
 from penstock.delta.deduplicate import Deduplicate, DeduplicateFirstByTime
 from penstock.delta.local.top_n import LocalTopN
@@ -179,9 +180,10 @@ def _ranked(planner: Planner, over: Over, call: OverCall, wanted: RankFilter, sh
     return result.project(over.fields, [*exprs, rank], keys=kept)
 
 
-def _local_top_n(operator: DeltaOperator, wide: Stream, retracts: bool) -> LocalTopN | None:
+def _local_top_n(operator: Any, wide: Stream, retracts: bool) -> LocalTopN | None:
     """Leaves out, before the exchange, rows that cannot be in the result; only if rows never go."""
-    if not isinstance(operator, Rank) or retracts or not operator.order or (operator.end or 0) < 1:
+    ranks = isinstance(operator, Rank) or type(operator) is ColumnarTopN
+    if not ranks or retracts or not operator.order or (operator.end or 0) < 1:
         return None
     types = [f.type for f in wide.fields]
     partition = operator.key_columns(0)
@@ -214,30 +216,55 @@ def _operator(
         if rowtime is not None and not descending:
             first = DeduplicateFirstByTime(partition, rowtime, state_ttl_ms=planner.state_ttl_ms)
             return first, False, False, "Deduplicate(keep=[FirstRow])", per_key
-        kind = EachChange if planner.each_change else Deduplicate
-        operator = kind(
-            partition,
-            keep_last=descending,
-            rowtime_column=rowtime,
-            state_ttl_ms=planner.state_ttl_ms,
-        )
+        operator = _deduplicate(planner, columns.of(stream), partition, descending, rowtime)
         name = f"Deduplicate(keep=[{'LastRow' if descending else 'FirstRow'}])"
         return operator, False, descending, name, per_key
     order = sort_order(call.order, columns)
     if time is not None and stream.fields[time[0]].time == "proctime" and not time[1]:
         order = []
-    rank = Rank(
+    rank = _rank(planner, columns.of(stream), partition, order, wanted, shows_rank)
+    keys = per_key if wanted.start == wanted.end else frozenset()
+    return rank, shows_rank, True, f"Rank(rankRange=[{wanted.start}, {wanted.end}])", keys
+
+
+def _deduplicate(
+    planner: Planner, wide: Stream, partition: list[int], keep_last: bool, rowtime: int | None
+) -> DeltaOperator:
+    types = [f.type for f in wide.fields]
+    if not planner.each_change and not planner.state_ttl_ms and can_group([types[i] for i in partition]):
+        return ColumnarDeduplicate(types, partition, keep_last=keep_last, rowtime_column=rowtime)
+    kind = EachChange if planner.each_change else Deduplicate
+    return kind(
+        partition, keep_last=keep_last, rowtime_column=rowtime, state_ttl_ms=planner.state_ttl_ms
+    )  # fmt: skip
+
+
+def _rank(
+    planner: Planner,
+    wide: Stream,
+    partition: list[int],
+    order: list[tuple[int, bool]],
+    wanted: RankFilter,
+    shows_rank: bool,
+) -> DeltaOperator:
+    """On columns if rows only come, and Arrow groups and orders them as SQL does."""
+    types = [f.type for f in wide.fields]
+    comparable = can_group([types[i] for i in partition]) and can_order([types[i] for i, _ in order])
+    growing = not wide.retracts and not planner.state_ttl_ms and wanted.end_column is None
+    if comparable and growing and wanted.end is not None and wanted.end >= max(wanted.start, 1):
+        return ColumnarTopN(
+            types, partition, order, end=wanted.end, start=wanted.start, outputs_rank=shows_rank
+        )  # fmt: skip
+    return Rank(
         partition,
         order,
         end=wanted.end,
         start=wanted.start,
         end_column=wanted.end_column,
         outputs_rank=shows_rank,
-        input_retracts=stream.retracts,
+        input_retracts=wide.retracts,
         state_ttl_ms=planner.state_ttl_ms,
     )
-    keys = per_key if wanted.start == wanted.end else frozenset()
-    return rank, shows_rank, True, f"Rank(rankRange=[{wanted.start}, {wanted.end}])", keys
 
 
 def _time_order(stream: Stream, call: OverCall) -> tuple[int, bool] | None:
