@@ -25,7 +25,7 @@ ARROW = [pa.int64(), pa.string(), pa.float64()]
 KEYS = [(0,), (0, 1), ()]
 values = st.sampled_from([0.0, -0.0, float("nan"), 1.5, None])
 rows = st.tuples(st.sampled_from([1, 2, 300, None]), st.sampled_from(["a", "b", None]), values)
-# Joined with nothing but NULLs a row looks as if it stood alone; only the join by rows sees that nothing changes then.
+# Joined with nothing but NULLs a row looks as if it stood alone; only the join by rows sees that nothing changes.
 rows = rows.filter(lambda row: row != (None, None, None))
 matching = rows.filter(lambda row: row[0] is not None)
 kinds = st.sampled_from([INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE])
