@@ -115,3 +115,51 @@ class WithLocal(DeltaOperator):
     @output.setter
     def output(self, batch):
         pass
+
+
+class ByColumns(DeltaOperator):
+    """An operator that may take columns behind the interface of the others, with its local stage if it has one.
+
+    As in a task, the operator sees the tables of its inputs when the watermark of the epoch is known.
+    """
+
+    def __init__(self, operator, *types, local=None):
+        self._operator, self._types, self._local = operator, types, local
+
+    def open(self, context):
+        super().open(context)
+        context.max_parallelism = 16
+        self._operator.open(context)
+
+    def begin_epoch(self):
+        super().begin_epoch()
+        self._operator.begin_epoch()
+        self._tables = {}
+
+    def process(self, input_index, batch):
+        parts = [
+            table_of(part, self._types[input_index]) for part in _halves(batch, len(batch) // 2) if len(part)
+        ]
+        if self._local is not None:
+            parts = [self._local(part) for part in parts]
+        table = pa.concat_tables(parts)
+        self._tables[input_index] = table if self._local is None else self._local.combine(table)
+
+    def advance(self, watermark):
+        self._process(watermark)
+        self._operator.advance(watermark)
+
+    def end_epoch(self):
+        self._process(self.context.watermark)
+        self._operator.end_epoch()
+        self.output = self._operator.output
+        for table in self._operator.output_tables:
+            for row, kind, mark in zip(*_parts(batch_of(table)), strict=True):
+                self.output.append(row, kind, mark)
+
+    def _process(self, watermark):
+        tables, self._tables = self._tables, {}
+        for index in sorted(tables):
+            rest = self._operator.take_columns(index, tables[index], watermark)
+            if rest.num_rows:
+                self._operator.process(index, batch_of(rest))

@@ -18,6 +18,7 @@ from penstock.common.errors import InvariantError
 from penstock.common.key_groups import key_group_for, key_group_range
 from penstock.common.typeinfo import Types
 from penstock.delta.base import Batch, DeltaContext, DeltaOperator
+from penstock.delta.columnar.key_groups import names_of_groups
 from penstock.delta.columns import Ints, group_codes
 from penstock.state.descriptors import ValueStateDescriptor
 
@@ -46,7 +47,7 @@ class GroupedTables:
         self._set_key = backend.set_current_key
         self._max_parallelism = context.max_parallelism
         groups = key_group_range(context.subtask_index, context.max_parallelism, context.parallelism)
-        self._names = _names_of_groups(list(groups), context.max_parallelism)
+        self._names = names_of_groups(list(groups), context.max_parallelism)
         self._known: dict[int, pa.Table | None] = {}
         self._encode = compile_codec(None).encode_key
 
@@ -91,19 +92,6 @@ class GroupedTables:
         if not self._names.keys() >= set(of_key):
             raise InvariantError("a row came to a subtask that does not own its key")
         return np.array(of_key, np.int64)[inverse]
-
-
-def _names_of_groups(groups: Sequence[int], max_parallelism: int) -> dict[int, tuple[int]]:
-    """For each key group a key that falls into it: the least number."""
-    encode, wanted = compile_codec(None).encode_key, set(groups)
-    names: dict[int, tuple[int]] = {}
-    number = 0
-    while len(names) < len(wanted):
-        group = key_group_for(encode((number,)), max_parallelism)
-        if group in wanted:
-            names.setdefault(group, (number,))
-        number += 1
-    return names
 
 
 def _to_bytes(table: pa.Table) -> bytes:

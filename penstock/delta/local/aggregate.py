@@ -114,7 +114,7 @@ class PreAggregate(LocalStage):
         self._slices = slices
 
     def output_types(self) -> list[DataType]:
-        found = [self._types[k] for k in self._keys]
+        found = self.key_types
         if self._slices is not None:
             found.append(self._types[self._slices.column])
         for spec in self._specs:
@@ -160,9 +160,17 @@ class PreAggregate(LocalStage):
 
     def combine(self, table: pa.Table) -> pa.Table:
         """Partial results of the same key (and slice) added up."""
+        return self._grouped(table, self.adding())
+
+    def adding(self) -> list[tuple[str, str]]:
+        """The partial columns of the output and the number of rows, each with what adds two of them up."""
         partial = [call for spec in self._specs for call in _ARROW_CALLS[spec.function]]
-        adding = ["sum" if call == "count" else call for call in [*partial, "count"]]
-        return self._grouped(table, [(f"c{i}", call) for i, call in enumerate(adding, self._group_width)])
+        calls = ["sum" if call == "count" else call for call in [*partial, "count"]]
+        return [(f"c{i}", call) for i, call in enumerate(calls, self._group_width)]
+
+    @property
+    def key_types(self) -> list[DataType]:
+        return [self._types[k] for k in self._keys]
 
     def _argument(self, spec: AggSpec, table: pa.Table) -> Any:
         """The column a call aggregates; None if it only counts rows."""
@@ -174,7 +182,7 @@ class PreAggregate(LocalStage):
             column = pc.if_else(condition, column, pa.scalar(None, column.type))
         return column.cast(_sum_arrow(self._types[spec.args[0]])) if spec.function in _SUMS else column
 
-    def _grouped(self, table: pa.Table, calls: list[_Call]) -> pa.Table:
+    def _grouped(self, table: pa.Table, calls: Sequence[_Call]) -> pa.Table:
         """A row per group: its columns, the calls, the hidden columns."""
         group = [f"c{i}" for i in range(self._group_width)]
         by = group if self._slices is None else [*group, WATERMARK]

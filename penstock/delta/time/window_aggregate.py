@@ -5,8 +5,8 @@
                    registers the next window that shares a slice, and drops the slice nobody needs any more
 
 Rows of tumbling windows over event time are held back until the watermark of the epoch is known: windows that end
-with it, and of which nothing is stored, are put out at once and never reach state or timers. Of pre-aggregated rows
-they do not even become rows (`delta/columnar/whole_windows.py`).
+with it, and of which nothing is stored, are put out at once and never reach state or timers. Where the results of
+pre-aggregated rows can be computed on columns, `delta/columnar/sliced_windows.py` does it.
 
 A row is late for a window whose end the watermark had passed before the row. It still counts in the windows
 of its slice that are open, and is dropped (and counted) when there are none.
@@ -17,9 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from penstock.common.ids import MIN_WATERMARK
 from penstock.common.typeinfo import Types
 from penstock.delta.aggregates import AggSpec
 from penstock.delta.base import INSERT, WEIGHT, Batch, DeltaContext, DeltaOperator, Row
@@ -41,12 +40,6 @@ from penstock.delta.time.windows import (
     window_columns,
 )
 from penstock.state.descriptors import MapStateDescriptor
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from penstock.delta.columnar.whole_windows import WholeWindows
-    from penstock.state.backend import Timer
 
 
 class _Pending:
@@ -145,7 +138,6 @@ class WindowAggregate(_WindowAggregateBase):
         row_count_column: With pre-aggregated input, the column that says how many rows a row stands for. Such a
             row may stand for rows of one slice that are in time for the same windows; its time is any time of
             the slice, its watermark the largest of theirs.
-        whole: What gives the results of whole windows in columns, for pre-aggregated input.
     """
 
     def __init__(
@@ -159,7 +151,6 @@ class WindowAggregate(_WindowAggregateBase):
         zone: str | None = None,
         input_retracts: bool = False,
         row_count_column: int | None = None,
-        whole: WholeWindows | None = None,
     ) -> None:
         super().__init__(
             key_columns,
@@ -172,30 +163,15 @@ class WindowAggregate(_WindowAggregateBase):
         self._time_column = time_column
         self._window = window
         self._holds = window.tumbles and not (time_column is None or input_retracts or self._clock.has_zone)
-        self._whole = whole if self._holds else None
         self._held: list[_Pending] = []
-        self._due: list[Timer] = []
 
     def open(self, context: DeltaContext) -> None:
         super().open(context)
         state = context.keyed_state
         self._timers = state.processing_timers if self._time_column is None else state.event_timers
-        self._held, self._due = [], []
+        self._held = []
 
     # --- rows ---------------------------------------------------------------------------------------------
-
-    def take_columns(self, input_index: int, table: pa.Table, watermark: int) -> pa.Table:
-        if self._whole is None or watermark <= self.context.watermark:
-            return table
-        table, late = self._whole.in_time(table)
-        if late:
-            self.context.count(LATE_RECORDS_DROPPED, late)
-        self._due += due_in_order(self._timers, watermark)
-        stored = self._due[-1].time_ms if self._due else MIN_WATERMARK
-        whole, rest = self._whole.split(table, stored, watermark)
-        if whole.num_rows:
-            self.output_tables.append(self._whole.results(whole))
-        return rest
 
     def process(self, input_index: int, batch: Batch) -> None:
         if self._holds:
@@ -289,7 +265,7 @@ class WindowAggregate(_WindowAggregateBase):
         update = self._functions.update
         ending = [group for group in self._held if group.first_end - 1 <= watermark]
         self._held = [group for group in self._held if group.first_end - 1 > watermark]
-        due, self._due = [*self._due, *due_in_order(self._timers, watermark)], []
+        due = list(due_in_order(self._timers, watermark))
         names = identities([*(group.key for group in ending), *(timer.key for timer in due)])
         added: dict[Any, list[_Pending]] = {}
         for ident, group in zip(names, ending, strict=False):

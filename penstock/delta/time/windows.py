@@ -40,14 +40,15 @@ class WindowSpec:
         """The end of the slice of a time, or of each of an array of times."""
         return time_ms - (time_ms - self.offset_ms) % self.step_ms + self.step_ms
 
-    def window_start(self, window_end: int) -> int:
+    def window_start(self, window_end: Any) -> Any:
+        """The start of the window that ends there; of each of an array of windows."""
         if not self.cumulates:
             return window_end - self.size_ms
         last = window_end - 1
         return last - (last - self.offset_ms) % self.size_ms
 
-    def last_window_end(self, slice_end: int) -> int:
-        """The end of the last window that a slice belongs to."""
+    def last_window_end(self, slice_end: Any) -> Any:
+        """The end of the last window that a slice belongs to; of each of an array of slices."""
         if self.cumulates:
             return self.window_start(slice_end) + self.size_ms
         return slice_end - self.step_ms + self.size_ms

@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from penstock.common.datatypes import LocalZonedTimestampType
-from penstock.delta.columnar.whole_windows import whole_windows
+from penstock.delta.base import DeltaOperator
+from penstock.delta.columnar.sliced_windows import ColumnarWindowAggregate, can_be_columns
 from penstock.delta.local.aggregate import SliceTime
 from penstock.delta.time.window_aggregate import WindowAggregate
 from penstock.delta.time.windows import WindowSpec, cumulate, hop, tumble
@@ -36,28 +37,32 @@ def plan_sliced(planner: Planner, plan: Aggregate) -> Stream | None:
     stream = planner.plan(tvf.input)
     time = time_attribute(stream, tvf)
     zone = planner.zone if isinstance(time.type, LocalZonedTimestampType) else None
+    processing = time.time == "proctime"
     width = len(tvf.input.fields)
     properties = {width + i: name for i, name in enumerate(_PROPERTIES)}
     others = [k for k in plan.keys if not (isinstance(k, InputRef) and k.index in properties)]
-    columns = InputColumns([InputRef(time.type, tvf.time_column)])
+    columns = InputColumns([] if processing else [InputRef(time.type, tvf.time_column)])
     keys = [columns.place(k) for k in others]
     specs = [agg_spec(c, columns) for c in plan.calls]
     window = _window_spec(tvf)
-    slices = SliceTime(0, window)
     local = None
-    if zone in (None, "UTC"):
+    if processing or zone in (None, "UTC"):
+        slices = None if processing else SliceTime(0, window)
         local = pre_aggregation(planner, stream, keys, specs, columns, slices)
-    operator = WindowAggregate(
-        keys if local is None else range(len(keys)),
-        0 if local is None else local.time_column,
-        window,
-        specs if local is None else local.partial_specs(),
-        properties=_PROPERTIES,
-        zone=zone,
-        input_retracts=stream.retracts,
-        row_count_column=None if local is None else local.row_count_column,
-        whole=None if local is None else whole_windows(local, window, _PROPERTIES),
-    )
+    operator: DeltaOperator
+    if local is not None and can_be_columns(local):
+        operator = ColumnarWindowAggregate(local, window, _PROPERTIES, zone=zone, processing_time=processing)
+    else:
+        operator = WindowAggregate(
+            keys if local is None else range(len(keys)),
+            None if processing else 0 if local is None else local.time_column,
+            window,
+            specs if local is None else local.partial_specs(),
+            properties=_PROPERTIES,
+            zone=zone,
+            input_retracts=stream.retracts,
+            row_count_column=None if local is None else local.row_count_column,
+        )
     fields = [
         *(Field(f"k{i}", k.type) for i, k in enumerate(others)),
         *(Field(f"a{i}", c.type) for i, c in enumerate(plan.calls)),
@@ -65,7 +70,8 @@ def plan_sliced(planner: Planner, plan: Aggregate) -> Stream | None:
     ]
     name = f"Window{plan.describe()}"
     result = planner.delta(name, operator, [columns.of(stream)], fields, local=[local])
-    below = WindowColumns(width, width + 1, width + 2, (tvf.kind, tvf.size, tvf.slide, tvf.offset), zone)
+    cut = (tvf.kind, tvf.size, tvf.slide, tvf.offset)
+    below = WindowColumns(width, width + 1, width + 2, cut, zone, processing)
     return arranged(result, plan, others, properties, below)
 
 
@@ -86,7 +92,7 @@ def _over_window(plan: Aggregate) -> tuple[Aggregate, WindowTvf] | None:
     tvf = plan.input
     if not isinstance(tvf, WindowTvf) or tvf.kind == "SESSION":
         return None
-    if tvf.input.fields[tvf.time_column].time != "rowtime":
+    if not _by_slices(tvf):
         return None
     width = len(tvf.input.fields)
     bounds = {k.index for k in plan.keys if isinstance(k, InputRef) and k.index >= width}
@@ -97,6 +103,12 @@ def _over_window(plan: Aggregate) -> tuple[Aggregate, WindowTvf] | None:
     if any(isinstance(r, InputRef) and r.index >= width for rex in read for r in walk(rex)):
         return None
     return plan, tvf
+
+
+def _by_slices(tvf: WindowTvf) -> bool:
+    """Windows over row time; by the clock an epoch is one moment, and only tumbling windows are one slice."""
+    time = tvf.input.fields[tvf.time_column].time
+    return time == "rowtime" or (time == "proctime" and tvf.kind == "TUMBLE")
 
 
 def _rexes(call: AggCall) -> list[Rex]:

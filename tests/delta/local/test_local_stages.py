@@ -11,14 +11,13 @@ from hypothesis import strategies as st
 from penstock.common.datatypes import DataTypes
 from penstock.delta.aggregates import AggSpec
 from penstock.delta.base import INSERT, Batch
-from penstock.delta.columnar.whole_windows import whole_windows
 from penstock.delta.columns import can_group, can_order
 from penstock.delta.group_aggregate import GroupAggregate
 from penstock.delta.local.aggregate import PreAggregate, SliceTime, can_be_partial
 from penstock.delta.local.top_n import LocalTopN
 from penstock.delta.rank import Rank
 from penstock.delta.time.window_aggregate import WindowAggregate
-from penstock.delta.time.windows import WINDOW_END, WINDOW_START, WINDOW_TIME, cumulate, hop, tumble
+from penstock.delta.time.windows import cumulate, hop, tumble
 from tests.delta.arrow_rows import WithLocal, batch_of, table_of
 from tests.delta.harness import Harness, inserts
 from tests.delta.time.streams import at, counted_rows, cuts, given, replay, stream, timed_rows
@@ -86,80 +85,6 @@ def test_pre_aggregated_slices_give_the_windows_of_the_rows(window, data, found,
     _, output = replay(sliced, inputs, plan)
     _, expected = replay(lambda: WindowAggregate((0,), 4, window, SPECS), inputs, plan)
     assert counted_rows(output) == counted_rows(expected)
-
-
-def whole_and_plain(window, inputs, plan):
-    """What the operator gives with whole windows in columns, and what it gives over the rows themselves."""
-    local = PreAggregate((0,), COLUMNAR_SPECS, TYPES, SliceTime(4, window))
-    properties = (WINDOW_START, WINDOW_END, WINDOW_TIME)
-    whole = whole_windows(local, window, properties)
-    assert whole is not None
-
-    def sliced():
-        operator = WindowAggregate(
-            (0,),
-            local.time_column,
-            window,
-            local.partial_specs(),
-            properties=properties,
-            row_count_column=local.row_count_column,
-            whole=whole,
-        )
-        return WithLocal(local, operator, ARROW)
-
-    def plain():
-        return WindowAggregate((0,), 4, window, COLUMNAR_SPECS, properties=properties)
-
-    return replay(sliced, inputs, plan, within=True), replay(plain, inputs, plan, within=True)
-
-
-@pytest.mark.parametrize("window", [tumble(10), tumble(7, 3), tumble(7, -3)])
-@given(st.data(), rows, st.integers(0, 30))
-def test_whole_windows_in_columns_are_those_of_the_rows(window, data, found, delay):
-    inputs = [stream(found, 4, delay)]
-    (harness, output), (plain, expected) = whole_and_plain(window, inputs, data.draw(cuts(*inputs)))
-    assert sorted(map(repr, output)) == sorted(map(repr, expected))
-    assert harness.metrics == plain.metrics
-    assert not harness.has_state()
-    ends = [row[-2] for row, _, _ in output]
-    assert ends == sorted(ends)
-
-
-def test_whole_windows_do_not_overtake_stored_ones():
-    found = [("a", 1, None, None, at(ms)) for ms in (5, 25, 30, 15, 45, 70)]
-    (_, output), (_, expected) = whole_and_plain(tumble(10), [stream(found, 4, 25)], ([(3,), (3,)], set()))
-    assert output == expected
-    assert [row[-2] for row, _, _ in output] == [at(ms) for ms in (10, 20, 30, 40, 50, 80)]
-
-
-def test_whole_windows_do_come_as_columns():
-    found = [("a", 1, None, None, at(ms)) for ms in (5, 15, 95)]
-    local = PreAggregate((0,), SPECS[:1], TYPES, SliceTime(4, tumble(10)))
-    operator = WindowAggregate(
-        (0,),
-        local.time_column,
-        tumble(10),
-        local.partial_specs(),
-        row_count_column=local.row_count_column,
-        whole=whole_windows(local, tumble(10), (WINDOW_START, WINDOW_END)),
-    )
-    harness = Harness(lambda: operator)
-    harness.epoch([], watermark=0)
-    table = local(table_of(Batch(found, [INSERT] * 3, [0, 0, 0]), ARROW))
-    rest = operator.take_columns(0, table, 50)
-    assert [row[-1] for row in batch_of(rest).rows] == [1]
-    assert [row[-1] for row in batch_of(operator.output_tables[0]).rows] == [at(10), at(20)]
-
-
-def test_results_that_arrow_would_round_otherwise_stay_with_the_operator():
-    def planned(window, *specs):
-        return whole_windows(PreAggregate((0,), specs, TYPES, SliceTime(4, window)), window, ())
-
-    narrow_sum, average = AggSpec("SUM", (2,), DataTypes.DECIMAL(20, 2)), AggSpec("AVG", (2,), DECIMAL)
-    assert planned(tumble(10), SPECS[0]) is not None
-    assert planned(tumble(10), SPECS[0], narrow_sum) is None
-    assert planned(tumble(10), average) is None
-    assert planned(hop(10, 5), SPECS[0]) is None
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,77 @@
+"""The key groups of rows in columns: which record of the keyed state a row belongs into.
+
+Keyed state is cut by key groups when the parallelism changes, so operators that keep tables keep one per key group,
+under a key that was made for the group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.common.codecs import compile_codec
+from penstock.common.datatypes import DataType
+from penstock.common.errors import InvariantError
+from penstock.common.key_groups import key_group_for, key_group_range
+from penstock.delta.base import DeltaContext, Row
+from penstock.delta.columns import Ints, group_codes
+from penstock.formats.arrow_rows import RowReader, columns_type
+
+
+class KeyGroups:
+    """The key groups that a subtask owns, and the rows of each.
+
+    Args:
+        context: Whose key groups.
+        key_types: The types of the key's columns, from which its bytes are made as an exchange makes them.
+    """
+
+    def __init__(self, context: DeltaContext, key_types: Sequence[DataType]) -> None:
+        self._max_parallelism = context.max_parallelism
+        owned = key_group_range(context.subtask_index, context.max_parallelism, context.parallelism)
+        self.names = names_of_groups(list(owned), context.max_parallelism)
+        self._encode = compile_codec(None).encode_key
+        self._reader = RowReader(columns_type(key_types))
+
+    def split(self, table: pa.Table, key_columns: Sequence[int]) -> Iterator[tuple[int, pa.Table]]:
+        """The rows of each key group, in their order."""
+        groups = self.of(table, key_columns)
+        order = np.argsort(groups, kind="stable")
+        arranged = table.take(pa.array(order)).combine_chunks()
+        found, starts = np.unique(groups[order], return_index=True)
+        ends = [*starts[1:].tolist(), len(order)]
+        for group, start, end in zip(found.tolist(), starts.tolist(), ends, strict=True):
+            yield group, arranged.slice(start, end - start)
+
+    def of(self, table: pa.Table, key_columns: Sequence[int]) -> Ints:
+        """The key group of each row, computed once per distinct key."""
+        rows = table.num_rows
+        if not key_columns:
+            return np.full(rows, self._group(()), np.int64)
+        columns = [table.column(i) for i in key_columns]
+        codes = group_codes(columns, rows)
+        _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+        keys = pa.table([c.take(pa.array(first)) for c in columns], names=list(map(str, key_columns)))
+        found = [self._group(key) for batch in keys.to_batches() for key in self._reader.rows(batch)]
+        return np.array(found, np.int64)[inverse]
+
+    def _group(self, key: Row) -> int:
+        group = key_group_for(self._encode(key), self._max_parallelism)
+        if group not in self.names:
+            raise InvariantError("a row came to a subtask that does not own its key")
+        return group
+
+
+def names_of_groups(groups: Sequence[int], max_parallelism: int) -> dict[int, tuple[int]]:
+    """For each key group a key that falls into it: the least number."""
+    encode, wanted = compile_codec(None).encode_key, set(groups)
+    names: dict[int, tuple[int]] = {}
+    number = 0
+    while len(names) < len(wanted):
+        group = key_group_for(encode((number,)), max_parallelism)
+        if group in wanted:
+            names.setdefault(group, (number,))
+        number += 1
+    return names

@@ -1,0 +1,126 @@
+"""State that is a log of tables: what an epoch adds is one more table per key group, nothing is rewritten for it.
+
+    key group 7     batch 12 (9,000 rows)   batch 15 (2,100 rows)   batch 16 (40 rows)
+    key group 9     batch 12 (8,800 rows)                           batch 16 (37 rows)
+
+A batch has the same number in all key groups. Neighbours of similar size are put together, so there are about as many
+batches as the number of rows has binary digits, and a row is written again as often. Whoever owns the log says what
+it means that two rows have the same key (`merge`): partial results are added up, newer rows replace older ones.
+
+A table is decoded once: it stays in the overlay of the keyed state, as any value does, and so is always that of
+the committed epoch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import pyarrow as pa
+
+from penstock.common.datatypes import DataType
+from penstock.common.typeinfo import Types
+from penstock.delta.base import DeltaContext
+from penstock.delta.columnar.key_groups import KeyGroups
+from penstock.state.descriptors import MapStateDescriptor
+
+Merge = Callable[[pa.Table], pa.Table]
+
+_schemas: dict[bytes, pa.Schema] = {}
+"""Schemas by their bytes: reading one costs as much as a small table does."""
+
+
+class StoredTable:
+    """A table as a value of state: pickled as the Arrow messages of its schema and its rows."""
+
+    __slots__ = ("table",)
+
+    def __init__(self, table: pa.Table) -> None:
+        self.table = table
+
+    def __reduce__(self) -> tuple[Callable[[bytes, bytes], StoredTable], tuple[bytes, bytes]]:
+        batch = one_batch(self.table)
+        return _read, (batch.schema.serialize().to_pybytes(), batch.serialize().to_pybytes())
+
+
+def one_batch(table: pa.Table) -> pa.RecordBatch:
+    """The rows of a table as one record batch."""
+    batches = table.combine_chunks().to_batches()
+    return batches[0] if batches else pa.RecordBatch.from_pylist([], table.schema)
+
+
+def _read(schema_bytes: bytes, data: bytes) -> StoredTable:
+    schema = _schemas.get(schema_bytes)
+    if schema is None:
+        schema = _schemas[schema_bytes] = pa.ipc.read_schema(pa.py_buffer(schema_bytes))
+    return StoredTable(pa.Table.from_batches([pa.ipc.read_record_batch(pa.py_buffer(data), schema)]))
+
+
+class TableLog:
+    """The log of one operator subtask.
+
+    Args:
+        context: Where the state is.
+        name: Its name.
+        key_columns: The columns that are the key by which the rows are distributed.
+        key_types: Their types.
+    """
+
+    def __init__(
+        self, context: DeltaContext, name: str, key_columns: Sequence[int], key_types: Sequence[DataType]
+    ) -> None:
+        pickled = Types.PICKLED_BYTE_ARRAY()
+        backend = context.keyed_state
+        self._state = backend.get_partitioned_state(MapStateDescriptor(name, pickled, pickled))
+        self._set_key = backend.set_current_key
+        self._groups = KeyGroups(context, key_types)
+        self._key_columns = tuple(key_columns)
+
+    @property
+    def any_name(self) -> tuple[int]:
+        """A key of this subtask, for timers that belong to no key."""
+        return next(iter(self._groups.names.values()))
+
+    def batches(self) -> dict[int, pa.Table]:
+        """The batches by number, the oldest first."""
+        found: dict[int, list[pa.Table]] = {}
+        for stored, number in self._stored():
+            found.setdefault(number, []).append(stored.table)
+        return {number: pa.concat_tables(found[number]) for number in sorted(found)}
+
+    def version(self) -> list[StoredTable]:
+        """Objects that are the same ones as long as the log is what it was when they were asked for before."""
+        return [stored for stored, _ in self._stored()]
+
+    def append(self, table: pa.Table, merge: Merge) -> None:
+        """Adds a batch, after putting it together with those before it that are not much larger."""
+        batches = self.batches()
+        parts, rows = [table], table.num_rows
+        for number in sorted(batches, reverse=True):
+            before = batches[number]
+            if before.num_rows > 2 * rows:
+                break
+            self.remove(number)
+            parts.insert(0, before)
+            rows += before.num_rows
+        if len(parts) > 1:
+            table = merge(pa.concat_tables(parts))
+        if table.num_rows:
+            self._put(max(batches, default=0) + 1, table)
+
+    def remove(self, number: int) -> None:
+        """Removes a batch."""
+        for name in self._groups.names.values():
+            self._set_key(name)
+            if self._state.contains(number):
+                self._state.remove(number)
+
+    def _put(self, number: int, table: pa.Table) -> None:
+        for group, mine in self._groups.split(table, self._key_columns):
+            self._set_key(self._groups.names[group])
+            self._state.put(number, StoredTable(mine))
+
+    def _stored(self) -> Iterator[tuple[StoredTable, int]]:
+        for name in self._groups.names.values():
+            self._set_key(name)
+            for number, stored in self._state.items():
+                yield stored, number
