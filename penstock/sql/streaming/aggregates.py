@@ -40,11 +40,15 @@ class InputColumns:
 
 
 def plan_aggregate(planner: Planner, plan: Aggregate) -> Stream:
+    from penstock.sql.streaming.session_windows import plan_sessions
     from penstock.sql.streaming.sliced_windows import plan_sliced
 
     sliced = plan_sliced(planner, plan)
     if sliced is not None:
         return sliced
+    sessions = plan_sessions(planner, plan, _sessions_per_key(plan))
+    if sessions is not None:
+        return sessions
     stream = planner.plan(_sessions_per_key(plan))
     if plan.grouping_sets is not None:
         return _grouping_sets(planner, plan, stream)
@@ -64,7 +68,7 @@ def _groups(planner: Planner, plan: Aggregate, stream: Stream) -> Stream:
     columns = InputColumns(plan.keys)
     specs = [agg_spec(c, columns) for c in plan.calls]
     keys = range(len(plan.keys))
-    local = pre_aggregation(planner, stream, keys, specs, columns)
+    local = pre_aggregation(planner, stream.retracts, keys, specs, columns)
     operator = GroupAggregate(
         keys,
         specs if local is None else local.partial_specs(),
@@ -86,7 +90,7 @@ def _groups(planner: Planner, plan: Aggregate, stream: Stream) -> Stream:
 
 def pre_aggregation(
     planner: Planner,
-    stream: Stream,
+    retracts: bool,
     keys: Sequence[int],
     specs: Sequence[AggSpec],
     columns: InputColumns,
@@ -94,7 +98,7 @@ def pre_aggregation(
 ) -> PreAggregate | None:
     """What can be aggregated before the exchange; None unless all of it can and gives the same result."""
     strategy = planner.agg_phase_strategy
-    if stream.retracts or strategy == "ONE_PHASE":
+    if retracts or strategy == "ONE_PHASE":
         return None
     types = [rex.type for rex in columns.rexes]
     if not can_group([types[k] for k in keys]):

@@ -25,7 +25,7 @@ from penstock.sql.streaming.windows import WindowColumns, arranged, time_attribu
 if TYPE_CHECKING:
     from penstock.sql.streaming.planner import Planner
 
-_PROPERTIES = ("window_start", "window_end", "window_time")
+PROPERTIES = ("window_start", "window_end", "window_time")
 
 
 def plan_sliced(planner: Planner, plan: Aggregate) -> Stream | None:
@@ -39,7 +39,7 @@ def plan_sliced(planner: Planner, plan: Aggregate) -> Stream | None:
     zone = planner.zone if isinstance(time.type, LocalZonedTimestampType) else None
     processing = time.time == "proctime"
     width = len(tvf.input.fields)
-    properties = {width + i: name for i, name in enumerate(_PROPERTIES)}
+    properties = {width + i: name for i, name in enumerate(PROPERTIES)}
     others = [k for k in plan.keys if not (isinstance(k, InputRef) and k.index in properties)]
     columns = InputColumns([] if processing else [InputRef(time.type, tvf.time_column)])
     keys = [columns.place(k) for k in others]
@@ -48,17 +48,17 @@ def plan_sliced(planner: Planner, plan: Aggregate) -> Stream | None:
     local = None
     if processing or zone in (None, "UTC"):
         slices = None if processing else SliceTime(0, window)
-        local = pre_aggregation(planner, stream, keys, specs, columns, slices)
+        local = pre_aggregation(planner, stream.retracts, keys, specs, columns, slices)
     operator: DeltaOperator
     if local is not None and can_be_columns(local):
-        operator = ColumnarWindowAggregate(local, window, _PROPERTIES, zone=zone, processing_time=processing)
+        operator = ColumnarWindowAggregate(local, window, PROPERTIES, zone=zone, processing_time=processing)
     else:
         operator = WindowAggregate(
             keys if local is None else range(len(keys)),
             None if processing else 0 if local is None else local.time_column,
             window,
             specs if local is None else local.partial_specs(),
-            properties=_PROPERTIES,
+            properties=PROPERTIES,
             zone=zone,
             input_retracts=stream.retracts,
             row_count_column=None if local is None else local.row_count_column,
@@ -66,7 +66,7 @@ def plan_sliced(planner: Planner, plan: Aggregate) -> Stream | None:
     fields = [
         *(Field(f"k{i}", k.type) for i, k in enumerate(others)),
         *(Field(f"a{i}", c.type) for i, c in enumerate(plan.calls)),
-        *tvf.fields[width : width + len(_PROPERTIES)],
+        *tvf.fields[width : width + len(PROPERTIES)],
     ]
     name = f"Window{plan.describe()}"
     result = planner.delta(name, operator, [columns.of(stream)], fields, local=[local])
@@ -94,15 +94,18 @@ def _over_window(plan: Aggregate) -> tuple[Aggregate, WindowTvf] | None:
         return None
     if not _by_slices(tvf):
         return None
+    return (plan, tvf) if needs_bounds_only(plan, tvf) else None
+
+
+def needs_bounds_only(plan: Aggregate, tvf: WindowTvf) -> bool:
+    """Whether both bounds of the window are keys of an aggregate, and nothing else of it reads window columns."""
     width = len(tvf.input.fields)
     bounds = {k.index for k in plan.keys if isinstance(k, InputRef) and k.index >= width}
     if not {width, width + 1} <= bounds:
-        return None
+        return False
     others = [k for k in plan.keys if not (isinstance(k, InputRef) and k.index >= width)]
     read = [*others, *(rex for call in plan.calls for rex in _rexes(call))]
-    if any(isinstance(r, InputRef) and r.index >= width for rex in read for r in walk(rex)):
-        return None
-    return plan, tvf
+    return not any(isinstance(r, InputRef) and r.index >= width for rex in read for r in walk(rex))
 
 
 def _by_slices(tvf: WindowTvf) -> bool:

@@ -66,8 +66,7 @@ def plan_window_tvf(planner: Planner, plan: WindowTvf) -> Stream:
     cut = (plan.kind, plan.size, plan.slide, plan.offset)
     window = WindowColumns(width, width + 1, width + 2, cut, zone, processing)
     if plan.kind == "SESSION":
-        if stream.retracts:
-            raise ValidationError("session windows read rows that only come, but the input takes rows back")
+        check_sessions(stream, plan)
         operator = SessionRows(plan.partition, None if processing else plan.time_column, plan.size, zone=zone)
         rows = planner.delta(plan.describe(), operator, [stream], plan.fields)
         return replace(rows, window=window)
@@ -76,6 +75,13 @@ def plan_window_tvf(planner: Planner, plan: WindowTvf) -> Stream:
     inner = replace(plan, input=stream.plan, fields=(*stream.plan.fields, *plan.fields[width:]))
     made = hidden_last(stream, inner, plan.fields, width, 3)
     return replace(made, window=window)
+
+
+def check_sessions(stream: Stream, plan: WindowTvf) -> None:
+    """Refuses what has no sessions: rows without a time attribute, rows that go."""
+    time_attribute(stream, plan)
+    if stream.retracts:
+        raise ValidationError("session windows read rows that only come, but the input takes rows back")
 
 
 def _at_now(stream: Stream, column: int) -> Stream:
