@@ -37,13 +37,7 @@ class KeyGroups:
 
     def split(self, table: pa.Table, key_columns: Sequence[int]) -> Iterator[tuple[int, pa.Table]]:
         """The rows of each key group, in their order."""
-        groups = self.of(table, key_columns)
-        order = np.argsort(groups, kind="stable")
-        arranged = table.take(pa.array(order)).combine_chunks()
-        found, starts = np.unique(groups[order], return_index=True)
-        ends = [*starts[1:].tolist(), len(order)]
-        for group, start, end in zip(found.tolist(), starts.tolist(), ends, strict=True):
-            yield group, arranged.slice(start, end - start)
+        return by_group(table, self.of(table, key_columns))
 
     def of(self, table: pa.Table, key_columns: Sequence[int]) -> Ints:
         """The key group of each row, computed once per distinct key."""
@@ -64,8 +58,18 @@ class KeyGroups:
         return group
 
 
+def by_group(table: pa.Table, groups: Ints) -> Iterator[tuple[int, pa.Table]]:
+    """The rows of each of their groups, in their order."""
+    order = np.argsort(groups, kind="stable")
+    arranged = table.take(pa.array(order)).combine_chunks()
+    found, starts = np.unique(groups[order], return_index=True)
+    ends = [*starts[1:].tolist(), len(order)]
+    for group, start, end in zip(found.tolist(), starts.tolist(), ends, strict=True):
+        yield group, arranged.slice(start, end - start)
+
+
 def names_of_groups(groups: Sequence[int], max_parallelism: int) -> dict[int, tuple[int]]:
-    """For each key group a key that falls into it: the least number."""
+    """For each key group, in their order, a key that falls into it: the least number."""
     encode, wanted = compile_codec(None).encode_key, set(groups)
     names: dict[int, tuple[int]] = {}
     number = 0
@@ -74,4 +78,4 @@ def names_of_groups(groups: Sequence[int], max_parallelism: int) -> dict[int, tu
         if group in wanted:
             names.setdefault(group, (number,))
         number += 1
-    return names
+    return dict(sorted(names.items()))

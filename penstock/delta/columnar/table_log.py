@@ -115,9 +115,12 @@ class TableLog:
                 self._state.remove(number)
 
     def _put(self, number: int, table: pa.Table) -> None:
-        for group, mine in self._groups.split(table, self._key_columns):
+        for group, mine in self._split(table):
             self._set_key(self._groups.names[group])
             self._state.put(number, StoredTable(mine))
+
+    def _split(self, table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+        return self._groups.split(table, self._key_columns)
 
     def _stored(self) -> Iterator[tuple[StoredTable, int]]:
         for name in self._groups.names.values():

@@ -24,13 +24,11 @@ import pyarrow.compute as pc
 
 from penstock.common.datatypes import (
     BigIntType,
-    CharType,
     DataType,
     DecimalType,
     DoubleType,
     FloatType,
     IntegralType,
-    VarCharType,
 )
 from penstock.common.ids import MIN_WATERMARK
 from penstock.delta.aggregates import AggSpec
@@ -52,7 +50,6 @@ _SUMS = ("SUM", "$SUM0", "AVG")
 _Call = tuple[str | tuple[()], str]
 """A column and what Arrow does with it."""
 _ALL_ROWS: _Call = ((), "count_all")
-_TEXT = (CharType, VarCharType)
 _EXACT_DIGITS = 28
 """A sum of 10^10 decimals of so many digits fits into 38."""
 _TIME = "__time"
@@ -66,7 +63,7 @@ def can_be_partial(spec: AggSpec, types: Sequence[DataType], floats: bool) -> bo
         return True
     kind = types[spec.args[0]]
     if spec.function in ("MIN", "MAX"):
-        return can_order([kind]) and not isinstance(kind, _TEXT)
+        return can_order([kind])
     if isinstance(kind, DecimalType):
         return kind.precision <= _EXACT_DIGITS
     return isinstance(kind, IntegralType) or (floats and isinstance(kind, (DoubleType, FloatType)))

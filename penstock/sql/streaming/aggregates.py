@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from penstock.common.datatypes import DataTypes
 from penstock.common.errors import NotSupportedError
 from penstock.delta.aggregates import AggSpec
+from penstock.delta.base import DeltaOperator
+from penstock.delta.columnar.group_aggregate import ColumnarGroupAggregate, split_calls
 from penstock.delta.columns import can_group
 from penstock.delta.group_aggregate import GroupAggregate
 from penstock.delta.local.aggregate import PreAggregate, SliceTime, can_be_partial
@@ -69,13 +71,15 @@ def _groups(planner: Planner, plan: Aggregate, stream: Stream) -> Stream:
     specs = [agg_spec(c, columns) for c in plan.calls]
     keys = range(len(plan.keys))
     local = pre_aggregation(planner, stream.retracts, keys, specs, columns)
-    operator = GroupAggregate(
-        keys,
-        specs if local is None else local.partial_specs(),
-        input_retracts=stream.retracts,
-        state_ttl_ms=planner.ttl_ms(plan.ttl_ms),
-        row_count_column=None if local is None else local.row_count_column,
-    )
+    operator = _columnar_groups(planner, plan, stream, specs, columns, local)
+    if operator is None:
+        operator = GroupAggregate(
+            keys,
+            specs if local is None else local.partial_specs(),
+            input_retracts=stream.retracts,
+            state_ttl_ms=planner.ttl_ms(plan.ttl_ms),
+            row_count_column=None if local is None else local.row_count_column,
+        )
     return planner.delta(
         plan.describe(),
         operator,
@@ -86,6 +90,25 @@ def _groups(planner: Planner, plan: Aggregate, stream: Stream) -> Stream:
         keys=frozenset({frozenset(range(len(plan.keys)))}),
         updated_by=plan.describe(),
     )
+
+
+def _columnar_groups(
+    planner: Planner,
+    plan: Aggregate,
+    stream: Stream,
+    specs: Sequence[AggSpec],
+    columns: InputColumns,
+    local: PreAggregate | None,
+) -> DeltaOperator | None:
+    """The operator on columns: for rows that only come, without a time to live, if no call needs Python."""
+    types = [rex.type for rex in columns.rexes]
+    keys = range(len(plan.keys))
+    if stream.retracts or planner.ttl_ms(plan.ttl_ms) or not can_group([types[k] for k in keys]):
+        return None
+    split = split_calls(specs, types, planner.agg_phase_strategy == "TWO_PHASE")
+    if split is None:
+        return None
+    return ColumnarGroupAggregate(keys, specs, types, split, pre_aggregated=local is not None)
 
 
 def pre_aggregation(
