@@ -20,7 +20,7 @@ from penstock.delta.time.window_join import WindowJoin
 from penstock.delta.time.window_rank import WindowDeduplicate, WindowRank
 from penstock.sql.plan.algebra import Aggregate, Field, Join, WindowTvf
 from penstock.sql.plan.rex import InputRef, OverCall, Rex
-from penstock.sql.streaming.aggregates import InputColumns, agg_spec
+from penstock.sql.streaming.aggregates import InputColumns, agg_spec, pre_aggregation
 from penstock.sql.streaming.epoch_time import EPOCH_TIME
 from penstock.sql.streaming.physical import Stream
 from penstock.sql.streaming.residual import Residual
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from penstock.sql.streaming.joins import Parts
     from penstock.sql.streaming.planner import Planner
     from penstock.sql.streaming.ranks import RankFilter
+
+
+FROM_AGGREGATE = ("aggregate",)
+"""The `cut` of windows that an aggregate has put out."""
 
 
 @dataclass(frozen=True)
@@ -125,14 +129,18 @@ def plan_window_aggregate(planner: Planner, plan: Aggregate, stream: Stream) -> 
     others = [k for k in plan.keys if not (isinstance(k, InputRef) and k.index in properties)]
     key_columns = [columns.place(k) for k in others]
     specs = [agg_spec(c, columns) for c in plan.calls]
+    local = None
+    if window.cut == FROM_AGGREGATE and not window.processing:  # results of windows are never late for them
+        local = pre_aggregation(planner, stream.retracts, [0, 1, *key_columns], specs, columns)
     operator = AttachedWindowAggregate(
-        key_columns,
+        key_columns if local is None else range(2, 2 + len(key_columns)),
         AttachedWindow(0, 1),
-        specs,
+        specs if local is None else local.partial_specs(),
         properties=("window_start", "window_end", "window_time"),
         zone=window.zone,
         input_retracts=stream.retracts,
         processing_time=window.processing,
+        row_count_column=None if local is None else local.row_count_column,
     )
     shown = [stream.fields[i] for i in (window.start, window.end)]
     moment = _window_time(stream, plan, window)
@@ -143,7 +151,7 @@ def plan_window_aggregate(planner: Planner, plan: Aggregate, stream: Stream) -> 
         moment,
     ]
     name = f"Window{plan.describe()}"
-    result = planner.delta(name, operator, [columns.of(stream)], fields)
+    result = planner.delta(name, operator, [columns.of(stream)], fields, local=[local])
     return arranged(result, plan, others, properties, window)
 
 
@@ -178,7 +186,7 @@ def arranged(
         start=places["window_start"],
         end=places["window_end"],
         time=places.get("window_time"),
-        cut=("aggregate",),
+        cut=FROM_AGGREGATE,
     )
     keys = frozenset({frozenset(range(len(plan.keys)))})
     return result.project(plan.fields, exprs, keys=keys, window=window)
