@@ -93,6 +93,8 @@ class DeltaOperator(ABC):
     """
 
     input_count = 1
+    keeps_columns = False
+    """Whether the output begins with the columns of the input, so that its rows are where their key belongs."""
     _ttl_ms: Any = None
     """Set by operators whose state only a time to live bounds: milliseconds, or a tuple of them by input."""
 

@@ -28,6 +28,8 @@ class ChangelogNormalize(DeltaOperator):
     `each_change` shows all changes of a key within an epoch: a temporal join asks for versions in between.
     """
 
+    keeps_columns = True
+
     def __init__(
         self,
         key_columns: Sequence[int],

@@ -38,6 +38,8 @@ class Deduplicate(DeltaOperator):
         state_ttl_ms: Keys that long without a change are forgotten; 0: never.
     """
 
+    keeps_columns = True
+
     def __init__(
         self,
         key_columns: Sequence[int],
@@ -85,6 +87,8 @@ class Deduplicate(DeltaOperator):
 
 class DeduplicateFirstByTime(DeltaOperator):
     """Output rows are input rows. State: the oldest row so far, and whether it went out."""
+
+    keeps_columns = True
 
     def __init__(self, key_columns: Sequence[int], rowtime_column: int, *, state_ttl_ms: int = 0) -> None:
         self._key_columns = tuple(key_columns)

@@ -80,6 +80,8 @@ class Rank(DeltaOperator):
         state_ttl_ms: Partitions that long without a change are forgotten; 0: never.
     """
 
+    keeps_columns = True
+
     def __init__(
         self,
         partition_columns: Sequence[int],

@@ -56,6 +56,8 @@ class ColumnarTopN(ColumnarOperator):
     newest_first = False
     """Whether of rows with equal sort keys the later one is first."""
 
+    keeps_columns = True
+
     def __init__(
         self,
         types: Sequence[DataType],

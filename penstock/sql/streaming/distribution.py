@@ -11,16 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.delta.changelog_normalize import ChangelogNormalize
-from penstock.delta.deduplicate import Deduplicate, DeduplicateFirstByTime
 from penstock.delta.group_aggregate import GroupAggregate
-from penstock.delta.rank import Rank
 from penstock.sql.plan.algebra import Filter, JoinKind, Plan, Project
 from penstock.sql.plan.rex import InputRef
 from penstock.sql.streaming.physical import DeltaNode, PhysicalNode
-
-_KEEP_COLUMNS = (ChangelogNormalize, Deduplicate, DeduplicateFirstByTime, Rank)
-"""Operators whose output begins with the columns of their input."""
 
 
 def is_in_place(node: PhysicalNode, steps: Sequence[Plan], key: tuple[int, ...], target: DeltaNode) -> bool:
@@ -48,7 +42,7 @@ def _before(steps: Sequence[Plan], key: tuple[int, ...]) -> tuple[int, ...] | No
 def _distributions(node: DeltaNode) -> Sequence[tuple[int, ...]]:
     """Columns of the output whose values decide which subtask a row comes from."""
     operator = node.operator
-    if isinstance(operator, _KEEP_COLUMNS):
+    if operator is not None and operator.keeps_columns:
         return [operator.key_columns(0)]
     if isinstance(operator, GroupAggregate):
         keys = operator.key_columns(0)
