@@ -23,9 +23,9 @@ from penstock.common.errors import InvariantError
 from penstock.common.ids import MIN_WATERMARK
 from penstock.delta.base import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, WEIGHT, DeltaContext
 from penstock.delta.columnar.base import ColumnarOperator
-from penstock.delta.columnar.rows import ChangeReader, in_order, joint_codes, mixed, same_rows
+from penstock.delta.columnar.rows import ChangeReader, in_order, joint_codes, mixed, row_hashes, same_rows
 from penstock.delta.columns import KIND, WATERMARK, Ints, filled, named, order_codes
-from penstock.state.arranged.runs import distinct
+from penstock.state.arranged.runs import distinct, summed
 
 _PORTION = 1 << 17
 """Rows of an output table."""
@@ -146,13 +146,27 @@ class ColumnarTopN(ColumnarOperator):
     # --- output -------------------------------------------------------------------------------------------
 
     def _emit_members(self, rows: _Rows) -> None:
-        """Rows that leave the range of ranks, then those that enter it.
-
-        A row that enters is never the same as one that leaves: it would sort behind it.
-        """
+        """Rows that leave the range of ranks, then those that enter it."""
         was, now = (self._in_range(ranks) for ranks in (rows.before, rows.after))
-        self._emit(rows, np.flatnonzero(was & ~now), DELETE)
-        self._emit(rows, np.flatnonzero(now & ~was), INSERT)
+        leaving, entering = np.flatnonzero(was & ~now), np.flatnonzero(now & ~was)
+        if self._start > 1 and len(leaving):
+            leaving, entering = self._without_same(rows, leaving, entering)
+        self._emit(rows, leaving, DELETE)
+        self._emit(rows, entering, INSERT)
+
+    def _without_same(self, rows: _Rows, leaving: Ints, entering: Ints) -> tuple[Ints, Ints]:
+        """Leaves out rows that enter for the same ones that leave.
+
+        From rank 1 on there are none: a new row sorts behind the same ones. But a row before the range, that a new
+        one pushes into it, may be the same as the one that it pushes out.
+        """
+        at = np.concatenate([leaving, entering])
+        weights = np.repeat([-1, 1], [len(leaving), len(entering)])
+        hashes = row_hashes(rows.table.take(pa.array(at)))
+        kept, sums = summed(rows.codes[at], hashes, weights)
+        times: Ints = np.abs(sums)
+        at, sums = np.repeat(at[kept], times), np.repeat(sums, times)
+        return at[sums < 0], at[sums > 0]
 
     def _in_range(self, ranks: Ints) -> Ints:
         return (ranks >= self._start - 1) & (ranks < self.end)
