@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from penstock.common.config_values import parse_value, to_text
+from penstock.common.subscripts import Subscriptable
 
 __all__ = ["ConfigOption", "ConfigOptions"]
 
 
-class ConfigOption:
+class ConfigOption(Subscriptable):
     """One option. `Configuration.get(option)` reads it, or gives its default.
 
     Args:

@@ -1,8 +1,9 @@
 """Configuration: keys and values of a job, a cluster or a SQL session.
 
 Values are kept as text, as a configuration file would have them, and read with the type that the reader
-asks for. Known options (`options.py`) have defaults and older spellings; unknown keys are accepted, as
-Flink accepts them, and `unknown_keys()` tells which look like typing errors.
+asks for; `add_all_to_dict` alone tells what was set as a number or a boolean. Known options (`options.py`)
+have defaults and older spellings; unknown keys are accepted, as Flink accepts them, and
+`unknown_keys()` tells which look like typing errors.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ class Configuration:
 
     def __init__(self, other: Configuration | None = None) -> None:
         self._entries: dict[str, str | bytes] = dict(other._entries) if other is not None else {}
+        self._typed: dict[str, int | float] = dict(other._typed) if other is not None else {}
 
     @classmethod
     def from_dict(cls, map: Mapping[str, Any]) -> Configuration:
@@ -81,8 +83,7 @@ class Configuration:
         return bytearray(value if isinstance(value, bytes) else value.encode())
 
     def set_bytearray(self, key: str, value: bytearray) -> Configuration:
-        self._entries[key] = bytes(value)
-        return self
+        return self._put(key, bytes(value))
 
     def key_set(self) -> Set[str]:
         return set(self._entries)
@@ -100,11 +101,14 @@ class Configuration:
     def add_all(self, other: Configuration, prefix: str | None = None) -> Configuration:
         """Take over all entries of `other`, with `prefix` in front of their keys."""
         for key, value in other._entries.items():
-            self._entries[(prefix or "") + key] = value
+            self._put((prefix or "") + key, other._typed.get(key, value))
         return self
 
     def add_all_to_dict(self, target_dict: dict[str, Any]) -> None:
-        target_dict.update(self.to_dict())
+        """Put every entry into a dict, with the type it was set with: int, float, bool, bytearray or str."""
+        for key, value in self._entries.items():
+            typed = bytearray(value) if isinstance(value, bytes) else self._typed.get(key, value)
+            target_dict[key] = typed
 
     def to_dict(self) -> dict[str, str]:
         """All entries as text; bytes are read as UTF-8."""
@@ -115,6 +119,7 @@ class Configuration:
 
     def remove_config(self, key: str) -> bool:
         """Remove an entry; whether there was one."""
+        self._typed.pop(key, None)
         return self._entries.pop(key, None) is not None
 
     @staticmethod
@@ -141,6 +146,9 @@ class Configuration:
                 f"the value of '{key}' is None", do="call remove_config(key) to take an entry out"
             )
         self._entries[key] = value if isinstance(value, bytes) else to_text(value)
+        self._typed.pop(key, None)
+        if isinstance(value, (int, float)):
+            self._typed[key] = value
         return self
 
     def _read(self, key: str, kind: str, default: T) -> T:
@@ -168,7 +176,9 @@ class Configuration:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Configuration) and self._entries == other._entries
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        """Of the entries as they are now, as Flink's: a configuration that is changed afterwards has another hash."""
+        return hash(frozenset(self._entries.items()))
 
     def __str__(self) -> str:
         return "{" + ", ".join(f"{key}={value}" for key, value in sorted(self.to_dict().items())) + "}"

@@ -182,7 +182,9 @@ class ExecutionConfig:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ExecutionConfig) and self._configuration == other._configuration
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        """Of the settings as they are now."""
+        return hash(self._configuration)
 
 
 def _java_serializers(feature: str) -> NotSupportedError:

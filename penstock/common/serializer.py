@@ -6,10 +6,12 @@ from abc import ABC, abstractmethod
 from io import BytesIO
 from typing import Any
 
+from penstock.common.subscripts import Subscriptable
+
 __all__ = ["TypeSerializer"]
 
 
-class TypeSerializer(ABC):
+class TypeSerializer(Subscriptable, ABC):
     """Writes values to, and reads them from, streams of bytes.
 
     A type returns one from `TypeInformation.create_serializer`. Both methods may be called from any worker

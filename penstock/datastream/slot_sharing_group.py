@@ -148,11 +148,17 @@ class SlotSharingGroup:
             return self
 
         def build(self) -> SlotSharingGroup:
-            """The group. Memory without CPU cores is refused, as in Flink."""
+            """The group. One that asks for any resource has to ask for CPU cores and heap memory, as in Flink."""
             memory = (self._task_heap, self._task_off_heap, self._managed)
-            if self._cpu_cores is None and (any(memory) or self._external):
+            if self._cpu_cores is None and all(size is None for size in memory) and not self._external:
+                return SlotSharingGroup(self._name)
+            if self._cpu_cores is None or self._task_heap is None:
                 raise ValidationError(
-                    f"slot sharing group {self._name!r} asks for memory but not for CPU cores",
-                    do="call set_cpu_cores(...) and set_task_heap_memory(...) too",
+                    f"slot sharing group {self._name!r} has resources, but not both CPU cores and heap memory",
+                    do="call set_cpu_cores(...) and set_task_heap_memory(...)",
+                )
+            if self._task_heap.get_bytes() == 0:
+                raise ValidationError(
+                    f"slot sharing group {self._name!r} has no task heap memory", do="ask for some"
                 )
             return SlotSharingGroup(self._name, self._cpu_cores, *memory, self._external)

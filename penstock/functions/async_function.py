@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
+from penstock.common.subscripts import Subscriptable
 from penstock.functions.base import Function
 
 __all__ = ["AsyncFunction", "AsyncRetryPredicate", "AsyncRetryStrategy"]
@@ -23,7 +24,7 @@ class AsyncFunction(Function):
         raise TimeoutError("async function call has timed out")
 
 
-class AsyncRetryPredicate(ABC):
+class AsyncRetryPredicate(Subscriptable, ABC):
     """Which outcomes are worth another try."""
 
     @abstractmethod
@@ -35,7 +36,7 @@ class AsyncRetryPredicate(ABC):
         """True for an exception after which to try again; None: exceptions are never retried."""
 
 
-class AsyncRetryStrategy(ABC):
+class AsyncRetryStrategy(Subscriptable, ABC):
     """How often and after which delay an asynchronous call is repeated.
 
     Attempts count from 1: before the second call the strategy is asked about attempt 1.

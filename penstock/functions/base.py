@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from penstock.common.subscripts import Subscriptable
 from penstock.state.interfaces import OperatorStateStore as BroadcastStateStore
 
 if TYPE_CHECKING:
@@ -177,8 +178,8 @@ class DistributedCache:
         return self._files[name]
 
 
-class Function(ABC):  # noqa: B024 - abstract by meaning: it is subclassed, its hooks are optional
-    """Base of all user functions."""
+class Function(Subscriptable, ABC):
+    """Base of all user functions. Type arguments, as in `MapFunction[int, str]`, are for readers."""
 
     def open(self, runtime_context: RuntimeContext) -> None:
         """Called before the first element, once per worker process and subtask.

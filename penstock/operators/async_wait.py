@@ -12,9 +12,10 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
+from collections.abc import Iterable
 from typing import Any
 
-from penstock.common.errors import ValidationError
+from penstock.common.errors import TypeMismatchError, ValidationError
 from penstock.functions.async_function import AsyncRetryStrategy
 from penstock.operators.failures import user_error
 from penstock.operators.function_operator import FunctionOperator, bound
@@ -73,7 +74,7 @@ class AsyncWaitOperator(FunctionOperator):
 
         async def answer(index: int) -> None:
             try:
-                answers[index] = await self._answer(values[index])
+                answers[index] = _checked(await self._answer(values[index]))
                 if not self.ordered:
                     self.results.add_all(answers[index], timestamps[index])
             except Exception as error:
@@ -126,6 +127,19 @@ class AsyncWaitOperator(FunctionOperator):
                 return result
             await asyncio.sleep(strategy.get_backoff_time_millis(attempt) / 1000)
             attempt += 1
+
+
+def _checked(answer: Any) -> Any:
+    """What a function answered, if it is a list: None or a bare value is a mistake, not "no results"."""
+    if answer is None:
+        raise TypeMismatchError(
+            "The result of AsyncFunction cannot be none", do="return a list: [] where there is no result"
+        )
+    if isinstance(answer, (str, bytes)) or not isinstance(answer, Iterable):
+        raise TypeMismatchError(
+            f"The result of AsyncFunction should be of list type, got {answer!r}", do="return [result]"
+        )
+    return answer
 
 
 def _again(strategy: AsyncRetryStrategy, attempt: int, result: Any, failure: Exception | None) -> bool:

@@ -45,7 +45,9 @@ class TableConfig:
         return self._configuration.to_dict()
 
     def get_local_timezone(self) -> str:
-        return self.get(_ZONE, "default")
+        """The zone of TIMESTAMP_LTZ values; UTC where the program chose none."""
+        zone = self.get(_ZONE, "default")
+        return "UTC" if zone == "default" else zone
 
     def set_local_timezone(self, timezone_id: str) -> None:
         self.set(_ZONE, timezone_id)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.common.errors import ValidationError
 from penstock.common.ids import MIN_TIMESTAMP
+from penstock.common.subscripts import Subscriptable
 
 if TYPE_CHECKING:
     from penstock.common.serializer import TypeSerializer
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["MergingWindowAssigner", "SessionWindowTimeGapExtractor", "WindowAssigner"]
 
 
-class WindowAssigner(ABC):
+class WindowAssigner(Subscriptable, ABC):
     """Assigns each element to zero or more windows."""
 
     class WindowAssignerContext(ABC):

@@ -10,6 +10,8 @@ import enum
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from penstock.common.subscripts import Subscriptable
+
 if TYPE_CHECKING:
     from penstock.metrics import MetricGroup
     from penstock.state.descriptors import StateDescriptor
@@ -32,7 +34,7 @@ class TriggerResult(enum.Enum):
         return self.value[1]
 
 
-class Trigger(ABC):
+class Trigger(Subscriptable, ABC):
     """Decides for each key and window when to fire. Stateless itself: state is kept through the context."""
 
     class TriggerContext(ABC):

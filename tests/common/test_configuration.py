@@ -49,7 +49,7 @@ def test_entries_are_added_removed_and_listed():
     assert conf.remove_config("a") and not conf.remove_config("a")
     target = {"z": "0"}
     conf.add_all_to_dict(target)
-    assert target == {"z": "0", "b": "2", "pre.c": "true"}
+    assert target == {"z": "0", "b": 2, "pre.c": True}
 
 
 def test_copies_are_equal_and_independent():
@@ -228,3 +228,30 @@ def test_settings_of_the_jvm_are_kept_and_readable():
 def test_values_become_text_that_reads_back():
     assert to_text(Duration.of_nanos(5)) == "5 ns" and to_text(Time.seconds(1)) == "1000 ms"
     assert to_text(False) == "false" and to_text(["a", "b;c"]) == "a;'b;c'"
+
+
+def test_entries_go_into_a_dict_with_the_types_they_were_set_with():
+    configuration = Configuration()
+    configuration.set_string("s", "7").set_integer("i", 7).set_float("f", 1.5).set_boolean("b", True)
+    configuration.set_bytearray("y", bytearray(b"\x01"))
+    copied = Configuration().add_all(configuration, "p.")
+    target = {"old": 1}
+    copied.add_all_to_dict(target)
+    assert target == {"old": 1, "p.s": "7", "p.i": 7, "p.f": 1.5, "p.b": True, "p.y": bytearray(b"\x01")}
+    assert isinstance(target["p.b"], bool)
+    assert isinstance(target["p.i"], int)
+
+
+def test_a_later_text_replaces_a_typed_value():
+    configuration = Configuration().set_integer("i", 7).set_string("i", "seven")
+    target = {}
+    configuration.add_all_to_dict(target)
+    assert target == {"i": "seven"}
+
+
+def test_equal_configurations_have_equal_hashes():
+    one, other = Configuration().set_string("k", "v"), Configuration().set_string("k", "v")
+    assert hash(one) == hash(other)
+    assert hash(ExecutionConfig(one)) == hash(ExecutionConfig(other))
+    other.set_string("k", "w")
+    assert hash(one) != hash(other)

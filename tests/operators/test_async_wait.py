@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from penstock.common.errors import UserFunctionError
+from penstock.common.errors import TypeMismatchError, UserFunctionError
 from penstock.functions import AsyncFunction, AsyncRetryStrategy
 from penstock.functions.async_retry import empty_result_predicate, has_exception_predicate
 from penstock.operators.async_wait import AsyncWaitOperator
@@ -101,3 +101,16 @@ def test_without_a_predicate_for_it_a_failure_is_final():
     retry = AsyncRetryStrategy.fixed_delay(3, 1, empty_result_predicate, None)
     with pytest.raises(UserFunctionError, match="OSError: not yet"):
         run(ThirdTime(), ["a"], retry=retry)
+
+
+@pytest.mark.parametrize(
+    ("answer", "complaint"), [(None, "cannot be none"), (7, "should be of list type"), ("ab", "list type")]
+)
+@pytest.mark.parametrize("ordered", [True, False])
+def test_an_answer_that_is_no_list_fails(answer, complaint, ordered):
+    class Answers(AsyncFunction):
+        async def async_invoke(self, value):
+            return answer
+
+    with pytest.raises(TypeMismatchError, match=complaint):
+        run(Answers(), [1], ordered=ordered)
