@@ -6,9 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.catalog.errors import CatalogError
 from penstock.catalog.identifiers import ObjectPath
 from penstock.catalog.objects import CatalogBaseTable, CatalogDatabase, CatalogFunction, CatalogView
+from penstock.catalog.partitions import CatalogModel, CatalogPartition, CatalogPartitionSpec
+from penstock.catalog.statistics import CatalogColumnStatistics, CatalogTableStatistics
+from penstock.common.errors import NotSupportedError
+from penstock.util.exceptions import (
+    FunctionNotExistException,
+    ModelNotExistException,
+    PartitionNotExistException,
+    TableNotExistException,
+)
 
 __all__ = ["Catalog", "CatalogDescriptor"]
 
@@ -30,9 +38,15 @@ class CatalogDescriptor:
 class Catalog:
     """Stores databases and their objects.
 
-    Methods raise `CatalogError` where an object is missing or there already, unless the `ignore` flag says
-    that this is fine. Nothing here knows of temporary objects: those belong to the session.
+    Methods raise the exceptions of `penstock.util.exceptions` where an object is missing or there already, unless the
+    `ignore` flag says that this is fine. What a kind of catalog does not have raises NotSupportedError. Nothing
+    here knows of temporary objects: those belong to the session.
     """
+
+    def _lacks(self, method: str) -> NotSupportedError:
+        return NotSupportedError(
+            f"{method} of a {type(self).__name__}", "catalogs of this kind do not have it"
+        )
 
     def open(self) -> None:
         """Called once when the catalog is registered."""
@@ -41,36 +55,36 @@ class Catalog:
         """Called once when the session lets go of it."""
 
     def get_default_database(self) -> str:
-        raise NotImplementedError
+        raise self._lacks("get_default_database")
 
     def list_databases(self) -> list[str]:
-        raise NotImplementedError
+        raise self._lacks("list_databases")
 
     def get_database(self, database_name: str) -> CatalogDatabase:
-        raise NotImplementedError
+        raise self._lacks("get_database")
 
     def database_exists(self, database_name: str) -> bool:
         return database_name in self.list_databases()
 
     def create_database(self, name: str, database: CatalogDatabase, ignore_if_exists: bool) -> None:
-        raise NotImplementedError
+        raise self._lacks("create_database")
 
     def drop_database(self, name: str, ignore_if_exists: bool, cascade: bool = False) -> None:
-        raise NotImplementedError
+        raise self._lacks("drop_database")
 
     def alter_database(self, name: str, new_database: CatalogDatabase, ignore_if_not_exists: bool) -> None:
-        raise NotImplementedError
+        raise self._lacks("alter_database")
 
     def list_tables(self, database_name: str) -> list[str]:
         """Tables and views."""
-        raise NotImplementedError
+        raise self._lacks("list_tables")
 
     def list_views(self, database_name: str) -> list[str]:
         paths = [ObjectPath(database_name, name) for name in self.list_tables(database_name)]
         return [p.object_name for p in paths if isinstance(self.get_table(p), CatalogView)]
 
     def get_table(self, table_path: ObjectPath) -> CatalogBaseTable:
-        raise NotImplementedError
+        raise self._lacks("get_table")
 
     def table_exists(self, table_path: ObjectPath) -> bool:
         if not self.database_exists(table_path.database_name):
@@ -78,37 +92,178 @@ class Catalog:
         return table_path.object_name in self.list_tables(table_path.database_name)
 
     def create_table(self, table_path: ObjectPath, table: CatalogBaseTable, ignore_if_exists: bool) -> None:
-        raise NotImplementedError
+        raise self._lacks("create_table")
 
     def drop_table(self, table_path: ObjectPath, ignore_if_not_exists: bool) -> None:
-        raise NotImplementedError
+        raise self._lacks("drop_table")
 
     def rename_table(self, table_path: ObjectPath, new_table_name: str, ignore_if_not_exists: bool) -> None:
-        raise NotImplementedError
+        raise self._lacks("rename_table")
 
     def alter_table(
         self, table_path: ObjectPath, new_table: CatalogBaseTable, ignore_if_not_exists: bool
     ) -> None:
-        raise NotImplementedError
+        raise self._lacks("alter_table")
 
     def list_functions(self, database_name: str) -> list[str]:
         return []
 
     def get_function(self, function_path: ObjectPath) -> CatalogFunction:
-        raise CatalogError(f"function {function_path} does not exist")
+        raise FunctionNotExistException(f"function {function_path} does not exist")
 
     def function_exists(self, function_path: ObjectPath) -> bool:
+        if not self.database_exists(function_path.database_name):
+            return False
         return function_path.object_name.lower() in self.list_functions(function_path.database_name)
 
     def create_function(
         self, function_path: ObjectPath, function: CatalogFunction, ignore_if_exists: bool
     ) -> None:
-        raise NotImplementedError
+        raise self._lacks("create_function")
 
     def alter_function(
         self, function_path: ObjectPath, new_function: CatalogFunction, ignore_if_not_exists: bool
     ) -> None:
-        raise NotImplementedError
+        raise self._lacks("alter_function")
 
     def drop_function(self, function_path: ObjectPath, ignore_if_not_exists: bool) -> None:
-        raise NotImplementedError
+        raise self._lacks("drop_function")
+
+    # Partitions: a catalog that keeps none has tables without any.
+
+    def list_partitions(
+        self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec | None = None
+    ) -> list[CatalogPartitionSpec]:
+        """The partitions of a table; those with the values of `partition_spec`, if it is given."""
+        return []
+
+    def get_partition(self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec) -> CatalogPartition:
+        raise PartitionNotExistException(f"table {table_path} has no partition {partition_spec}")
+
+    def partition_exists(self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec) -> bool:
+        return partition_spec in self.list_partitions(table_path)
+
+    def create_partition(
+        self,
+        table_path: ObjectPath,
+        partition_spec: CatalogPartitionSpec,
+        partition: CatalogPartition,
+        ignore_if_exists: bool,
+    ) -> None:
+        raise self._lacks("create_partition")
+
+    def drop_partition(
+        self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec, ignore_if_not_exists: bool
+    ) -> None:
+        raise self._lacks("drop_partition")
+
+    def alter_partition(
+        self,
+        table_path: ObjectPath,
+        partition_spec: CatalogPartitionSpec,
+        new_partition: CatalogPartition,
+        ignore_if_not_exists: bool,
+    ) -> None:
+        raise self._lacks("alter_partition")
+
+    # Models.
+
+    def list_models(self, database_name: str) -> list[str]:
+        return []
+
+    def get_model(self, model_path: ObjectPath) -> CatalogModel:
+        raise ModelNotExistException(f"model {model_path} does not exist")
+
+    def model_exists(self, model_path: ObjectPath) -> bool:
+        if not self.database_exists(model_path.database_name):
+            return False
+        return model_path.object_name in self.list_models(model_path.database_name)
+
+    def create_model(self, model_path: ObjectPath, model: CatalogModel, ignore_if_exists: bool) -> None:
+        raise self._lacks("create_model")
+
+    def drop_model(self, model_path: ObjectPath, ignore_if_not_exists: bool) -> None:
+        raise self._lacks("drop_model")
+
+    def rename_model(self, model_path: ObjectPath, new_model_name: str, ignore_if_not_exists: bool) -> None:
+        raise self._lacks("rename_model")
+
+    def alter_model(
+        self, model_path: ObjectPath, new_model: CatalogModel, ignore_if_not_exists: bool
+    ) -> None:
+        raise self._lacks("alter_model")
+
+    # Statistics: nothing is known unless a kind of catalog keeps what it is told.
+
+    def get_table_statistics(self, table_path: ObjectPath) -> CatalogTableStatistics:
+        self._check_table(table_path)
+        return CatalogTableStatistics()
+
+    def get_table_column_statistics(self, table_path: ObjectPath) -> CatalogColumnStatistics:
+        self._check_table(table_path)
+        return CatalogColumnStatistics()
+
+    def get_partition_statistics(
+        self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec
+    ) -> CatalogTableStatistics:
+        self.get_partition(table_path, partition_spec)
+        return CatalogTableStatistics()
+
+    def get_partition_column_statistics(
+        self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec
+    ) -> CatalogColumnStatistics:
+        self.get_partition(table_path, partition_spec)
+        return CatalogColumnStatistics()
+
+    def bulk_get_partition_statistics(
+        self, table_path: ObjectPath, partition_specs: list[CatalogPartitionSpec]
+    ) -> list[CatalogTableStatistics]:
+        return [self.get_partition_statistics(table_path, spec) for spec in partition_specs]
+
+    def bulk_get_partition_column_statistics(
+        self, table_path: ObjectPath, partition_specs: list[CatalogPartitionSpec]
+    ) -> list[CatalogColumnStatistics]:
+        return [self.get_partition_column_statistics(table_path, spec) for spec in partition_specs]
+
+    def alter_table_statistics(
+        self, table_path: ObjectPath, table_statistics: CatalogTableStatistics, ignore_if_not_exists: bool
+    ) -> None:
+        raise self._lacks("alter_table_statistics")
+
+    def alter_table_column_statistics(
+        self, table_path: ObjectPath, column_statistics: CatalogColumnStatistics, ignore_if_not_exists: bool
+    ) -> None:
+        raise self._lacks("alter_table_column_statistics")
+
+    def alter_partition_statistics(
+        self,
+        table_path: ObjectPath,
+        partition_spec: CatalogPartitionSpec,
+        partition_statistics: CatalogTableStatistics,
+        ignore_if_not_exists: bool,
+    ) -> None:
+        raise self._lacks("alter_partition_statistics")
+
+    def alter_partition_column_statistics(
+        self,
+        table_path: ObjectPath,
+        partition_spec: CatalogPartitionSpec,
+        column_statistics: CatalogColumnStatistics,
+        ignore_if_not_exists: bool,
+    ) -> None:
+        raise self._lacks("alter_partition_column_statistics")
+
+    def _check_table(self, table_path: ObjectPath) -> None:
+        if not self.table_exists(table_path):
+            raise TableNotExistException(f"table {table_path} does not exist")
+
+    # What Flink's catalogs may have beside these, and none of ours has.
+
+    def list_materialized_tables(self, database_name: str) -> list[str]:
+        return []
+
+    def list_procedures(self, database_name: str) -> list[str]:
+        return []
+
+    def get_procedure(self, procedure_path: ObjectPath) -> Any:
+        raise self._lacks("get_procedure")

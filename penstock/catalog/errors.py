@@ -1,13 +1,7 @@
-"""What goes wrong with names in catalogs."""
+"""What goes wrong with names in catalogs; the kinds of it are in `penstock.util.exceptions`."""
 
 from __future__ import annotations
 
-from penstock.common.errors import ValidationError
+from penstock.util.exceptions import CatalogError
 
 __all__ = ["CatalogError"]
-
-
-class CatalogError(ValidationError):
-    """An object is missing, or is there already."""
-
-    code = "CATALOG"

@@ -15,7 +15,8 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.catalog.identifiers import ObjectIdentifier
-from penstock.catalog.in_memory import GenericInMemoryCatalog, _Database
+from penstock.catalog.in_memory import GenericInMemoryCatalog
+from penstock.catalog.in_memory_store import Database
 from penstock.catalog.objects import (
     CatalogBaseTable,
     CatalogDatabase,
@@ -23,6 +24,7 @@ from penstock.catalog.objects import (
     CatalogTable,
     CatalogView,
 )
+from penstock.catalog.partitions import CatalogModel, CatalogPartition, CatalogPartitionSpec
 from penstock.catalog.schema import Schema
 from penstock.common.errors import ValidationError
 
@@ -46,15 +48,21 @@ class FileCatalog(GenericInMemoryCatalog):
             self._databases[file.stem] = self._read(file)
         self._changed()
 
-    def _read(self, file: pathlib.Path) -> _Database:
+    def _read(self, file: pathlib.Path) -> Database:
         try:
             stored = json.loads(file.read_text())
         except ValueError as error:
             raise ValidationError(f"the catalog file {file} is damaged: {error}") from error
-        database = _Database(CatalogDatabase(stored["properties"], stored["comment"]))
+        database = Database(CatalogDatabase(stored["properties"], stored["comment"]))
         database.tables = {name: self._from_json(item) for name, item in stored["tables"].items()}
         for name, item in stored["functions"].items():
             database.functions[name] = CatalogFunction(item["class"], item["language"])
+        for name, items in stored.get("partitions", {}).items():
+            database.partitions[name] = {
+                CatalogPartitionSpec(item["values"]): CatalogPartition(item["properties"], item["comment"])
+                for item in items
+            }
+        database.models = {name: _model_from_json(item) for name, item in stored.get("models", {}).items()}
         return database
 
     def _changed(self) -> None:
@@ -64,7 +72,7 @@ class FileCatalog(GenericInMemoryCatalog):
             if file.stem not in self._databases:
                 file.unlink()
 
-    def _write(self, name: str, database: _Database) -> None:
+    def _write(self, name: str, database: Database) -> None:
         tables = {
             n: self._to_json(ObjectIdentifier(self.name, name, n), t) for n, t in database.tables.items()
         }
@@ -76,6 +84,11 @@ class FileCatalog(GenericInMemoryCatalog):
             "comment": database.info.comment,
             "tables": tables,
             "functions": functions,
+            "partitions": {
+                n: [_partition_to_json(spec, p) for spec, p in items.items()]
+                for n, items in database.partitions.items()
+            },
+            "models": {n: _model_to_json(m) for n, m in database.models.items()},
         }
         partial = self._folder / f"{name}.json.{os.getpid()}"
         partial.write_text(json.dumps(content, indent=2))
@@ -92,11 +105,44 @@ class FileCatalog(GenericInMemoryCatalog):
         return _view_from_json(item) if item["kind"] == "view" else self._from_ddl(item["ddl"])
 
 
+def _partition_to_json(spec: CatalogPartitionSpec, partition: CatalogPartition) -> dict[str, Any]:
+    return {
+        "values": spec.get_partition_spec(),
+        "properties": partition.get_properties(),
+        "comment": partition.comment,
+    }
+
+
+def _model_to_json(model: CatalogModel) -> dict[str, Any]:
+    return {
+        "input": _columns_to_json(model.input_schema),
+        "output": _columns_to_json(model.output_schema),
+        "options": model.get_options(),
+        "comment": model.comment,
+    }
+
+
+def _model_from_json(item: dict[str, Any]) -> CatalogModel:
+    schemas = _schema_from_json(item["input"]), _schema_from_json(item["output"])
+    return CatalogModel(*schemas, item["options"], item["comment"])
+
+
+def _columns_to_json(schema: Schema) -> list[list[str]]:
+    return [[c.name, c.data_type.as_sql()] for c in schema.columns if c.data_type]
+
+
+def _schema_from_json(columns: list[list[str]]) -> Schema:
+    builder = Schema.new_builder()
+    for name, data_type in columns:
+        builder.column(name, data_type)
+    return builder.build()
+
+
 def _view_to_json(view: CatalogView) -> dict[str, Any]:
     return {
         "kind": "view",
         "query": view.original_query,
-        "columns": [[c.name, c.data_type.as_sql()] for c in view.schema.columns if c.data_type],
+        "columns": _columns_to_json(view.schema),
         "catalog": view.current_catalog,
         "database": view.current_database,
         "comment": view.comment,
@@ -104,8 +150,5 @@ def _view_to_json(view: CatalogView) -> dict[str, Any]:
 
 
 def _view_from_json(item: dict[str, Any]) -> CatalogView:
-    builder = Schema.new_builder()
-    for name, data_type in item["columns"]:
-        builder.column(name, data_type)
-    query = item["query"]
-    return CatalogView(builder.build(), {}, item["comment"], query, query, item["catalog"], item["database"])
+    query, schema = item["query"], _schema_from_json(item["columns"])
+    return CatalogView(schema, {}, item["comment"], query, query, item["catalog"], item["database"])

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-from penstock.catalog.catalog import Catalog
-from penstock.catalog.errors import CatalogError
 from penstock.catalog.identifiers import ObjectPath
+from penstock.catalog.in_memory_parts import InMemoryModels, InMemoryPartitions
+from penstock.catalog.in_memory_store import Database
 from penstock.catalog.objects import CatalogBaseTable, CatalogDatabase, CatalogFunction
+from penstock.util.exceptions import (
+    CatalogException,
+    DatabaseAlreadyExistException,
+    DatabaseNotEmptyException,
+    DatabaseNotExistException,
+    FunctionAlreadyExistException,
+    FunctionNotExistException,
+    TableAlreadyExistException,
+    TableNotExistException,
+)
 
 
-@dataclass
-class _Database:
-    info: CatalogDatabase
-    tables: dict[str, CatalogBaseTable] = field(default_factory=dict)
-    functions: dict[str, CatalogFunction] = field(default_factory=dict)
-
-
-class GenericInMemoryCatalog(Catalog):
+class GenericInMemoryCatalog(InMemoryPartitions, InMemoryModels):
     """The catalog behind `default_catalog` and 'type' = 'generic_in_memory'."""
 
     def __init__(self, name: str, default_database: str = "default") -> None:
         self.name = name
         self._default = default_database
-        self._databases = {default_database: _Database(CatalogDatabase())}
+        self._databases = {default_database: Database(CatalogDatabase())}
 
     def get_default_database(self) -> str:
         return self._default
@@ -34,26 +35,26 @@ class GenericInMemoryCatalog(Catalog):
     def get_database(self, database_name: str) -> CatalogDatabase:
         return self._database(database_name).info
 
-    def _database(self, name: str) -> _Database:
+    def _database(self, name: str) -> Database:
         if name not in self._databases:
-            raise CatalogError(f"database {name} does not exist in catalog {self.name}")
+            raise DatabaseNotExistException(f"database {name} does not exist in catalog {self.name}")
         return self._databases[name]
 
     def create_database(self, name: str, database: CatalogDatabase, ignore_if_exists: bool) -> None:
         if name in self._databases:
             if ignore_if_exists:
                 return
-            raise CatalogError(f"database {name} already exists in catalog {self.name}")
-        self._databases[name] = _Database(database)
+            raise DatabaseAlreadyExistException(f"database {name} already exists in catalog {self.name}")
+        self._databases[name] = Database(database)
         self._changed()
 
     def drop_database(self, name: str, ignore_if_exists: bool, cascade: bool = False) -> None:
         if name not in self._databases:
             if ignore_if_exists:
                 return
-            raise CatalogError(f"database {name} does not exist in catalog {self.name}")
+            raise DatabaseNotExistException(f"database {name} does not exist in catalog {self.name}")
         if self._databases[name].tables and not cascade:
-            raise CatalogError(f"database {name} is not empty", do="use DROP DATABASE … CASCADE")
+            raise DatabaseNotEmptyException(f"database {name} is not empty", do="use DROP DATABASE … CASCADE")
         del self._databases[name]
         self._changed()
 
@@ -67,9 +68,9 @@ class GenericInMemoryCatalog(Catalog):
         return sorted(self._database(database_name).tables)
 
     def get_table(self, table_path: ObjectPath) -> CatalogBaseTable:
-        tables = self._database(table_path.database_name).tables
+        tables = self._tables(table_path)
         if table_path.object_name not in tables:
-            raise CatalogError(f"table {table_path} does not exist in catalog {self.name}")
+            raise TableNotExistException(f"table {table_path} does not exist in catalog {self.name}")
         return tables[table_path.object_name]
 
     def create_table(self, table_path: ObjectPath, table: CatalogBaseTable, ignore_if_exists: bool) -> None:
@@ -77,24 +78,34 @@ class GenericInMemoryCatalog(Catalog):
         if table_path.object_name in tables:
             if ignore_if_exists:
                 return
-            raise CatalogError(f"table (or view) {table_path} already exists in catalog {self.name}")
+            raise TableAlreadyExistException(
+                f"table (or view) {table_path} already exists in catalog {self.name}"
+            )
         tables[table_path.object_name] = table
         self._changed()
 
     def drop_table(self, table_path: ObjectPath, ignore_if_not_exists: bool) -> None:
-        tables = self._database(table_path.database_name).tables
+        tables = self._tables(table_path)
         if table_path.object_name not in tables:
             if ignore_if_not_exists:
                 return
-            raise CatalogError(f"table {table_path} does not exist in catalog {self.name}")
+            raise TableNotExistException(f"table {table_path} does not exist in catalog {self.name}")
         del tables[table_path.object_name]
+        self._forget_partitions(table_path)
         self._changed()
+
+    def _tables(self, path: ObjectPath) -> dict[str, CatalogBaseTable]:
+        """The tables beside `path`: none where there is no such database."""
+        found = self._databases.get(path.database_name)
+        return found.tables if found is not None else {}
 
     def rename_table(self, table_path: ObjectPath, new_table_name: str, ignore_if_not_exists: bool) -> None:
         if ignore_if_not_exists and not self.table_exists(table_path):
             return
         table = self.get_table(table_path)
-        self.create_table(ObjectPath(table_path.database_name, new_table_name), table, False)
+        renamed = ObjectPath(table_path.database_name, new_table_name)
+        self.create_table(renamed, table, False)
+        self._move_partitions(table_path, renamed)
         self.drop_table(table_path, False)
 
     def alter_table(
@@ -102,7 +113,10 @@ class GenericInMemoryCatalog(Catalog):
     ) -> None:
         if ignore_if_not_exists and not self.table_exists(table_path):
             return
-        self.get_table(table_path)
+        if self.get_table(table_path).kind != new_table.kind:
+            raise CatalogException(
+                f"{table_path} cannot become a {new_table.kind}", do="drop it and create it anew"
+            )
         self._database(table_path.database_name).tables[table_path.object_name] = new_table
         self._changed()
 
@@ -110,19 +124,20 @@ class GenericInMemoryCatalog(Catalog):
         return sorted(self._database(database_name).functions)
 
     def get_function(self, function_path: ObjectPath) -> CatalogFunction:
-        functions = self._database(function_path.database_name).functions
-        name = function_path.object_name.lower()
-        if name not in functions:
-            raise CatalogError(f"function {function_path} does not exist in catalog {self.name}")
-        return functions[name]
+        if not self.function_exists(function_path):
+            raise FunctionNotExistException(f"function {function_path} does not exist in catalog {self.name}")
+        return self._database(function_path.database_name).functions[function_path.object_name.lower()]
 
     def create_function(
         self, function_path: ObjectPath, function: CatalogFunction, ignore_if_exists: bool
     ) -> None:
+        self._database(function_path.database_name)
         if self.function_exists(function_path):
             if ignore_if_exists:
                 return
-            raise CatalogError(f"function {function_path} already exists in catalog {self.name}")
+            raise FunctionAlreadyExistException(
+                f"function {function_path} already exists in catalog {self.name}"
+            )
         functions = self._database(function_path.database_name).functions
         functions[function_path.object_name.lower()] = function
         self._changed()
@@ -141,7 +156,7 @@ class GenericInMemoryCatalog(Catalog):
         if not self.function_exists(function_path):
             if ignore_if_not_exists:
                 return
-            raise CatalogError(f"function {function_path} does not exist in catalog {self.name}")
+            raise FunctionNotExistException(f"function {function_path} does not exist in catalog {self.name}")
         del self._database(function_path.database_name).functions[function_path.object_name.lower()]
         self._changed()
 

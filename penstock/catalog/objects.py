@@ -12,6 +12,7 @@ from typing import Any
 
 from penstock.catalog.conditions import Clause
 from penstock.catalog.schema import Schema, SchemaColumn
+from penstock.catalog.table_schema import TableSchema, as_schema
 from penstock.common.datatypes import RowField, RowType
 
 __all__ = ["CatalogBaseTable", "CatalogDatabase", "CatalogFunction", "CatalogTable", "CatalogView"]
@@ -27,22 +28,32 @@ class CatalogBaseTable:
 
     @staticmethod
     def create_table(
-        schema: Schema,
+        schema: Schema | TableSchema,
         partition_keys: list[str] | None = None,
         properties: Mapping[str, str] | None = None,
         comment: str | None = None,
     ) -> CatalogTable:
-        return CatalogTable(schema, dict(properties or {}), comment, tuple(partition_keys or ()))
+        return CatalogTable(as_schema(schema), dict(properties or {}), comment, tuple(partition_keys or ()))
 
     @staticmethod
     def create_view(
         original_query: str,
         expanded_query: str,
-        schema: Schema,
+        schema: Schema | TableSchema,
         properties: Mapping[str, str],
         comment: str | None = None,
     ) -> CatalogView:
-        return CatalogView(schema, dict(properties), comment, original_query, expanded_query)
+        return CatalogView(as_schema(schema), dict(properties), comment, original_query, expanded_query)
+
+    @property
+    def kind(self) -> str:
+        """What it is, for messages and comparison: 'table' or 'view'."""
+        return "view" if isinstance(self, CatalogView) else "table"
+
+    def get_schema(self) -> TableSchema:
+        """The physical columns, in the form of Flink 1.x."""
+        columns = [(c.name, c.data_type) for c in self.schema.columns if c.data_type is not None]
+        return TableSchema([name for name, _ in columns], [data_type for _, data_type in columns])
 
     def get_unresolved_schema(self) -> Schema:
         return self.schema
@@ -161,6 +172,15 @@ class CatalogFunction:
 
     def get_function_language(self) -> str:
         return self.language
+
+    def get_description(self) -> str | None:
+        return "This is a user-defined function"
+
+    def get_detailed_description(self) -> str | None:
+        return "This is a user-defined function"
+
+    def get_options(self) -> dict[str, str]:
+        return {}
 
     def is_generic(self) -> bool:
         return True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import enum
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +13,7 @@ from penstock.common.datatypes import DataType, RowField, RowType
 __all__ = [
     "Column",
     "ComputedColumn",
+    "Constraint",
     "MetadataColumn",
     "PhysicalColumn",
     "ResolvedSchema",
@@ -46,8 +49,8 @@ class Column:
     def with_comment(self, comment: str | None) -> Column:
         return self if comment is None else replace(self, comment=comment)
 
-    def copy(self, new_type: DataType) -> Column:
-        return replace(self, data_type=new_type)
+    def copy(self, new_data_type: DataType) -> Column:
+        return replace(self, data_type=new_data_type)
 
     def rename(self, new_name: str) -> Column:
         return replace(self, name=new_name)
@@ -158,15 +161,43 @@ class WatermarkSpec:
         return f"WATERMARK FOR `{self.rowtime_attribute}`{shown} AS {self.watermark_expression}"
 
 
+class Constraint:
+    """What is said about the rows of a table. Nothing here checks it."""
+
+    class ConstraintType(enum.Enum):
+        """What kind of constraint it is."""
+
+        PRIMARY_KEY = 0
+        UNIQUE_KEY = 1
+
+    name: str
+
+    def get_name(self) -> str:
+        return self.name
+
+    def is_enforced(self) -> bool:
+        return False
+
+    def get_type(self) -> Constraint.ConstraintType:
+        return Constraint.ConstraintType.PRIMARY_KEY
+
+    def as_summary_string(self) -> str:
+        return f"CONSTRAINT `{self.name}`"
+
+
 @dataclass(frozen=True)
-class UniqueConstraint:
+class UniqueConstraint(Constraint):
     """A primary key; never enforced."""
 
     name: str
     columns: tuple[str, ...]
 
-    def get_name(self) -> str:
-        return self.name
+    @staticmethod
+    def primary_key(name: str, columns: Sequence[str]) -> UniqueConstraint:
+        return UniqueConstraint(name, tuple(columns))
+
+    def get_type_string(self) -> str:
+        return "PRIMARY KEY"
 
     def get_columns(self) -> list[str]:
         return list(self.columns)

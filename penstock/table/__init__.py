@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from penstock.table.table_descriptor import FormatDescriptor, TableDescriptor
     from penstock.table.table_environment import StreamTableEnvironment, TableEnvironment
     from penstock.table.table_result import CloseableIterator, TableResult
+    from penstock.table.table_schema import TableSchema
     from penstock.table.types import DataTypes
     from penstock.table.udf import (
         AggregateFunction,
@@ -55,6 +56,7 @@ _HOMES = {
     "TableDescriptor": "table_descriptor",
     "TableEnvironment": "table_environment",
     "TableFunction": "udf",
+    "TableSchema": "table_schema",
     "TableResult": "table_result",
 }
 
@@ -82,6 +84,7 @@ __all__ = [
     "TableEnvironment",
     "TableFunction",
     "TableResult",
+    "TableSchema",
 ]
 
 

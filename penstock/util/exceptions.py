@@ -1,14 +1,15 @@
-"""The exceptions that PyFlink programs catch around catalogs and tables.
+"""What goes wrong with the objects of catalogs, under the names PyFlink gives them.
 
-In Flink they carry a Java stack trace over to Python; here they are raised directly. They are
-`PenstockError`s, so whoever catches those catches these too.
+In Flink they carry a Java stack trace over to Python; here they are raised directly. All are `CatalogError`s and so
+`ValidationError`s: `except` of any of the three finds them.
 """
 
 from __future__ import annotations
 
-from penstock.common.errors import ErrorDomain, PenstockError
+from penstock.common.errors import ValidationError
 
 __all__ = [
+    "CatalogError",
     "CatalogException",
     "DatabaseAlreadyExistException",
     "DatabaseNotEmptyException",
@@ -28,14 +29,13 @@ __all__ = [
 ]
 
 
-class JavaException(PenstockError):
+class JavaException(ValidationError):
     """Base of what Flink's Java side would raise; `stack_trace` is the message."""
 
     code = "TABLE"
-    domain = ErrorDomain.USER
 
-    def __init__(self, stack_trace: str) -> None:
-        super().__init__(stack_trace)
+    def __init__(self, stack_trace: str, *, where: str | None = None, do: str | None = None) -> None:
+        super().__init__(stack_trace, where=where, do=do)
         self.stack_trace = stack_trace
 
 
@@ -44,58 +44,61 @@ class TableException(JavaException):
 
 
 class CatalogException(JavaException):
-    """A catalog could not do what it was asked."""
+    """An object is missing, or is there already, or a catalog could not do what it was asked."""
 
     code = "CATALOG"
 
 
-class DatabaseAlreadyExistException(JavaException):
+CatalogError = CatalogException
+
+
+class DatabaseNotExistException(CatalogError):
+    """There is no database of that name."""
+
+
+class DatabaseAlreadyExistException(CatalogError):
     """There is a database of that name."""
 
 
-class DatabaseNotEmptyException(JavaException):
-    """The database still has tables."""
+class DatabaseNotEmptyException(CatalogError):
+    """A database with tables is only dropped with all it holds."""
 
 
-class DatabaseNotExistException(JavaException):
-    """There is no such database."""
+class TableNotExistException(CatalogError):
+    """There is no table or view of that name."""
 
 
-class FunctionAlreadyExistException(JavaException):
+class TableAlreadyExistException(CatalogError):
+    """There is a table or view of that name."""
+
+
+class TableNotPartitionedException(CatalogError):
+    """The table was declared without PARTITIONED BY."""
+
+
+class PartitionNotExistException(CatalogError):
+    """The table has no such partition."""
+
+
+class PartitionAlreadyExistsException(CatalogError):
+    """The table has that partition."""
+
+
+class PartitionSpecInvalidException(CatalogError):
+    """The columns of a partition are not the table's partition columns."""
+
+
+class FunctionNotExistException(CatalogError):
+    """There is no function of that name."""
+
+
+class FunctionAlreadyExistException(CatalogError):
     """There is a function of that name."""
 
 
-class FunctionNotExistException(JavaException):
-    """There is no such function."""
+class ModelNotExistException(CatalogError):
+    """There is no model of that name."""
 
 
-class ModelAlreadyExistException(JavaException):
+class ModelAlreadyExistException(CatalogError):
     """There is a model of that name."""
-
-
-class ModelNotExistException(JavaException):
-    """There is no such model."""
-
-
-class PartitionAlreadyExistsException(JavaException):
-    """There is such a partition."""
-
-
-class PartitionNotExistException(JavaException):
-    """There is no such partition."""
-
-
-class PartitionSpecInvalidException(JavaException):
-    """The partition's keys are not those of the table."""
-
-
-class TableAlreadyExistException(JavaException):
-    """There is a table of that name."""
-
-
-class TableNotExistException(JavaException):
-    """There is no such table."""
-
-
-class TableNotPartitionedException(JavaException):
-    """The table has no partitions."""

@@ -17,7 +17,6 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from penstock.catalog.catalog import Catalog
-from penstock.catalog.errors import CatalogError
 from penstock.catalog.identifiers import ObjectPath
 from penstock.catalog.objects import CatalogBaseTable, CatalogDatabase, CatalogFunction, CatalogTable
 from penstock.catalog.schema import Schema
@@ -26,6 +25,7 @@ from penstock.connectors.jdbc.catalog_mysql import MySqlMetadata
 from penstock.connectors.jdbc.catalog_postgresql import PostgresMetadata
 from penstock.connectors.jdbc.dialect import Login, find_dialect
 from penstock.connectors.jdbc.url import JdbcUrl
+from penstock.util.exceptions import DatabaseNotExistException, TableNotExistException
 
 REQUIRED = ("default-database", "username", "password", "base-url")
 _METADATA = {"PostgreSQL": PostgresMetadata(), "MySQL": MySqlMetadata()}
@@ -101,7 +101,7 @@ class JdbcCatalog(Catalog):
             columns = self._metadata.columns(connection, database, name)
             key_name, key = self._metadata.primary_key(connection, database, name)
         if not columns:
-            raise CatalogError(f"table {table_path} does not exist in catalog {self.name}")
+            raise TableNotExistException(f"table {table_path} does not exist in catalog {self.name}")
         builder = Schema.new_builder()
         for column in columns:
             builder.column(column.name, column.flink_type(table_path.get_full_name()))
@@ -118,7 +118,7 @@ class JdbcCatalog(Catalog):
 
     def _check_database(self, name: str) -> None:
         if not self.database_exists(name):
-            raise CatalogError(f"database {name} does not exist in catalog {self.name}")
+            raise DatabaseNotExistException(f"database {name} does not exist in catalog {self.name}")
 
     # --- the server
 

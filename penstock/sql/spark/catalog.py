@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.catalog.catalog import Catalog
-from penstock.catalog.errors import CatalogError
 from penstock.catalog.identifiers import ObjectPath
 from penstock.catalog.objects import CatalogBaseTable, CatalogDatabase, CatalogTable
 from penstock.catalog.schema import Schema
@@ -20,6 +19,7 @@ from penstock.common.datatype_parser import parse_type
 from penstock.common.datatypes import ArrayType, DataType, DataTypes, MapType, RowField, RowType
 from penstock.common.errors import NotSupportedError
 from penstock.sql.spark import connector  # noqa: F401  (registers the connector)
+from penstock.util.exceptions import DatabaseNotExistException, TableNotExistException
 
 _NAMES = {
     "string": "STRING",
@@ -58,7 +58,7 @@ class SparkCatalog(Catalog):
 
     def get_database(self, database_name: str) -> CatalogDatabase:
         if not self.database_exists(database_name):
-            raise CatalogError(f"database {database_name} does not exist in catalog {self.name}")
+            raise DatabaseNotExistException(f"database {database_name} does not exist in catalog {self.name}")
         return CatalogDatabase(comment=self._spark.catalog.getDatabase(database_name).description)
 
     def create_database(self, name: str, database: CatalogDatabase, ignore_if_exists: bool) -> None:
@@ -74,7 +74,7 @@ class SparkCatalog(Catalog):
 
     def get_table(self, table_path: ObjectPath) -> CatalogBaseTable:
         if not self.table_exists(table_path):
-            raise CatalogError(f"table {table_path} does not exist in catalog {self.name}")
+            raise TableNotExistException(f"table {table_path} does not exist in catalog {self.name}")
         full_name = f"`{table_path.database_name}`.`{table_path.object_name}`"
         builder = Schema.new_builder()
         for column in self._spark.table(full_name).schema.fields:
