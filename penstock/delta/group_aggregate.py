@@ -20,6 +20,8 @@ from typing import Any
 
 from penstock.common.typeinfo import Types
 from penstock.delta.aggregates import AggregateCall, AggSpec
+from penstock.delta.aggregates.user import UserAggregate
+from penstock.delta.aggregates.views import AccumulatorViews, view_places
 from penstock.delta.base import (
     DELETE,
     INSERT,
@@ -106,14 +108,24 @@ class GroupAggregate(DeltaOperator):
             with_ttl(ValueStateDescriptor("groups", pickled), self._ttl_ms)
         )
         self._counts: list[StateCounts | None] = []
+        self._views: list[AccumulatorViews | None] = []
         for index, call in enumerate(self._calls):
             call.open(context.function_context)
+            self._views.append(self._views_of(call, index))
             if not call.uses_counts:
                 self._counts.append(None)
                 continue
             descriptor = MapStateDescriptor(f"values-{index}", pickled, pickled)
             state = backend.get_partitioned_state(with_ttl(descriptor, self._ttl_ms))
             self._counts.append(StateCounts(state))
+
+    def _views_of(self, call: AggregateCall, index: int) -> AccumulatorViews | None:
+        """The lists and maps that a user's function wants to have in state."""
+        places = view_places(call.create()) if isinstance(call.function, UserAggregate) else {}
+        if not places:
+            return None
+        state = self.context.keyed_state.get_partitioned_state
+        return AccumulatorViews(places, lambda d: state(with_ttl(d, self._ttl_ms)), f"views-{index}")
 
     def close(self) -> None:
         for call in self._calls:
@@ -162,23 +174,28 @@ class GroupAggregate(DeltaOperator):
         if state is not None:
             return state
         new: list[Any] = [0]
-        for call, counts in zip(self._calls, self._counts, strict=True):
+        for call, counts, views in zip(self._calls, self._counts, self._views, strict=True):
             accumulator = call.create()
             if counts is not None:
                 accumulator[1] = None  # the values are in map state
+            if views is not None:
+                views.adopt(accumulator)
             new.append(accumulator)
         return new
 
     def _take(self, state: list[Any], rows: Sequence[Row], weights: Sequence[int] | None) -> list[Any]:
         for index, call in enumerate(self._calls, 1):
-            accumulator = state[index]
-            counts = self._counts[index - 1]
-            if counts is None:
-                state[index] = call.update(accumulator, rows, weights)
-            else:
-                accumulator[1] = counts
-                state[index] = call.update(accumulator, rows, weights)
+            state[index] = call.update(self._attached(state[index], index - 1), rows, weights)
         return state
+
+    def _attached(self, accumulator: Any, index: int) -> Any:
+        """An accumulator with what it has in state of its own."""
+        counts, views = self._counts[index], self._views[index]
+        if counts is not None:
+            accumulator[1] = counts
+        if views is not None:
+            views.attach(accumulator)
+        return accumulator
 
     def _take_in_order(
         self, state: list[Any] | None, rows: Sequence[Row], weights: Sequence[int]
@@ -212,19 +229,19 @@ class GroupAggregate(DeltaOperator):
     def _results(self, state: list[Any]) -> Row:
         results = []
         for index, call in enumerate(self._calls, 1):
-            accumulator = state[index]
-            if call.uses_counts:
-                accumulator[1] = self._counts[index - 1]
-            results.append(call.result(accumulator))
+            results.append(call.result(self._attached(state[index], index - 1)))
         return tuple(results)
 
     def _store(self, state: list[Any]) -> None:
         for index, counts in enumerate(self._counts, 1):
+            views = self._views[index - 1]
             if counts is not None:
                 state[index][1] = None
+            if views is not None:
+                views.detach(state[index])
         self._groups.update(state)
 
     def _clear_counts(self) -> None:
-        for counts in self._counts:
-            if counts is not None:
-                counts.clear()
+        for kept in (*self._counts, *self._views):
+            if kept is not None:
+                kept.clear()

@@ -16,28 +16,64 @@ from penstock.catalog.catalog_manager import CatalogManager
 from penstock.catalog.objects import CatalogFunction
 from penstock.common.datatypes import DataType, NullType, RowType
 from penstock.common.errors import NotSupportedError, ValidationError
+from penstock.metrics import MetricGroup
 from penstock.sql.functions.common_types import common_type
 
 if TYPE_CHECKING:
     from penstock.sql.plan.rex import Rex
 
 
+@dataclass(frozen=True)
+class Task:
+    """The task a function runs in."""
+
+    name: str = "Calc"
+    index: int = 0
+    parallelism: int = 1
+    max_parallelism: int = 128
+    attempt: int = 0
+
+
 class FunctionContext:
     """What `open` of a user's function is told about where it runs."""
 
-    def __init__(self, job_parameters: Mapping[str, str] | None = None, metrics: Any = None) -> None:
+    def __init__(
+        self,
+        job_parameters: Mapping[str, str] | None = None,
+        metrics: MetricGroup | None = None,
+        task: Task | None = None,
+    ) -> None:
         self._job_parameters = dict(job_parameters or {})
-        self._metrics = metrics
+        self._metrics = metrics or MetricGroup()
+        self._task = task or Task()
 
-    def get_metric_group(self) -> Any:
-        if self._metrics is None:
-            raise NotSupportedError(
-                "metrics of SQL functions in batch mode", "functions run inside Spark's own workers"
-            )
+    def get_metric_group(self) -> MetricGroup:
+        """Where counters and gauges are registered. Those of bounded queries stay in the worker process."""
         return self._metrics
 
     def get_job_parameter(self, key: str, default_value: str) -> str:
+        """A value of `pipeline.global-job-parameters`."""
         return self._job_parameters.get(key, default_value)
+
+    def get_task_name(self) -> str:
+        return self._task.name
+
+    def get_task_name_with_subtasks(self) -> str:
+        """Such as `MyTask (3/6)#1`: the third of six subtasks, at its second attempt."""
+        task = self._task
+        return f"{task.name} ({task.index + 1}/{task.parallelism})#{task.attempt}"
+
+    def get_number_of_parallel_subtasks(self) -> int:
+        return self._task.parallelism
+
+    def get_max_number_of_parallel_subtasks(self) -> int:
+        return self._task.max_parallelism
+
+    def get_index_of_this_subtask(self) -> int:
+        return self._task.index
+
+    def get_attempt_number(self) -> int:
+        return self._task.attempt
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from penstock.common.types import Row, RowKind
     from penstock.table.changelog_mode import ChangelogMode
+    from penstock.table.data_view import DataView, ListView, MapView
     from penstock.table.environment_settings import EnvironmentSettings
     from penstock.table.explain_detail import ExplainDetail
     from penstock.table.result_kind import ResultKind
@@ -38,11 +39,14 @@ _HOMES = {
     "AsyncScalarFunction": "udf",
     "ChangelogMode": "changelog_mode",
     "CloseableIterator": "table_result",
+    "DataView": "data_view",
     "DataTypes": "types",
     "EnvironmentSettings": "environment_settings",
     "ExplainDetail": "explain_detail",
     "FormatDescriptor": "table_descriptor",
     "FunctionContext": "udf",
+    "ListView": "data_view",
+    "MapView": "data_view",
     "ResultKind": "result_kind",
     "Row": "types",
     "RowKind": "types",
@@ -66,10 +70,13 @@ __all__ = [
     "ChangelogMode",
     "CloseableIterator",
     "DataTypes",
+    "DataView",
     "EnvironmentSettings",
     "ExplainDetail",
     "FormatDescriptor",
     "FunctionContext",
+    "ListView",
+    "MapView",
     "ResultKind",
     "Row",
     "RowKind",

@@ -21,6 +21,7 @@ from typing import Any, Generic, TypeVar
 from penstock.common.datatype_parser import parse_type
 from penstock.common.datatypes import DataType, DataTypes, RowType
 from penstock.common.errors import NotSupportedError
+from penstock.sql.async_calls import is_async
 from penstock.sql.user_functions import FunctionContext, UserFunction
 
 __all__ = [
@@ -137,6 +138,8 @@ class UserDefinedFunctionWrapper:
         own = func.is_deterministic() if isinstance(func, UserDefinedFunction) else None
         if None not in (own, deterministic) and own != deterministic:
             raise ValueError(f"Inconsistent deterministic: {deterministic} and {own}")
+        if func_type == "pandas" and is_async(func):
+            raise ValueError("Async scalar functions do not support pandas func_type")
         self._func = func
         self._kind = kind
         self._result_type = _data_type(result_type, "result_type")
@@ -259,10 +262,13 @@ def udtaf(
     accumulator_type: TypeLike | None = None,
     deterministic: bool | None = None,
     name: str | None = None,
+    func_type: str = "general",
 ) -> Any:
     """A table aggregate function; it can be declared, but SQL has no place to call it."""
 
     def make(func: Any) -> UserDefinedFunctionWrapper:
+        if func_type != "general":
+            raise ValueError("The udtaf only supports func_type 'general'.")
         return UserDefinedFunctionWrapper(
             func, "table aggregate", result_type or func.get_result_type(), input_types, deterministic, name
         )

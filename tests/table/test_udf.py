@@ -195,3 +195,30 @@ def test_an_aggregate_in_a_window_is_opened(tmp_path: pathlib.Path) -> None:
     window = "TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' SECOND)"
     sql = f"SELECT k, scaled(v, 1) FROM TABLE({window}) GROUP BY k, window_start, window_end"
     assert final_rows(env, sql) == [["a", 50.0]]
+
+
+def test_functions_that_are_waited_for(env: TableEnvironment) -> None:
+    import asyncio
+
+    async def later(value: Any, text: Any) -> Any:
+        await asyncio.sleep(0.001)
+        return None if value is None else f"{text}{value}"
+
+    env.create_temporary_function("later", udf(later, result_type=DataTypes.STRING()))
+    result = env.execute_sql("SELECT later(a, 'x') FROM (VALUES (1), (2), (CAST(NULL AS INT))) AS t(a)")
+    assert sorted(tuple(r) for r in result.collect() if r[0] is not None) == [("x1",), ("x2",)]
+
+
+def test_metrics_and_job_parameters_are_there(env: TableEnvironment) -> None:
+    class Counts(ScalarFunction):
+        def open(self, function_context: Any) -> None:
+            self.counter = function_context.get_metric_group().counter("n")
+            self.prefix = function_context.get_job_parameter("p", "none")
+
+        def eval(self, value: Any) -> Any:
+            self.counter.inc()
+            return f"{self.prefix}{value}"
+
+    env.get_config().set("pipeline.global-job-parameters", "p:x")
+    env.create_temporary_function("counts", udf(Counts(), result_type=DataTypes.STRING()))
+    assert [tuple(r) for r in env.execute_sql("SELECT counts(1)").collect()] == [("x1",)]

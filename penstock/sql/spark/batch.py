@@ -200,7 +200,7 @@ class BatchExecutor:
     def _udf(self, call: Any, args: list[str]) -> str:
         from penstock.sql.spark.user_function_calls import spark_call
 
-        return spark_call(self.spark, call, args)
+        return spark_call(self.spark, call, args, self._config)
 
 
 def register_udfs(spark: SparkSession, text: str) -> None:

@@ -12,10 +12,14 @@ import decimal
 import traceback
 import warnings
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+import pyarrow as pa
+
+from penstock.common.config_values import parse_map
 from penstock.common.datatypes import (
     ArrayType,
     DataType,
@@ -28,13 +32,16 @@ from penstock.common.datatypes import (
 from penstock.common.errors import UserFunctionError
 from penstock.common.pickling import ship, unship
 from penstock.common.types import make_row
+from penstock.sql.async_calls import Waiting, is_async
 from penstock.sql.functions.text import spark_type
-from penstock.sql.user_functions import FunctionContext, UserFunction
+from penstock.sql.user_functions import FunctionContext, Task, UserFunction
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from penstock.sql.plan.rex import UdfCall
+
+_PARAMETERS = "pipeline.global-job-parameters"
 
 _OPENED: dict[str, Any] = {}
 """The functions of this worker process that were opened, by the name they are registered under."""
@@ -45,53 +52,100 @@ _REGISTERED: WeakKeyDictionary[SparkSession, set[str]] = WeakKeyDictionary()
 Convert = Callable[[Any], Any]
 
 
-def spark_call(spark: SparkSession, call: UdfCall, args: list[str]) -> str:
-    """The Spark SQL text of a call; registers the function in the session on first use."""
+def spark_call(
+    spark: SparkSession, call: UdfCall, args: list[str], config: Mapping[str, str] | None = None
+) -> str:
+    """The Spark SQL text of a call; registers the function in the session on first use.
+
+    Args:
+        config: The session's, for job parameters and the options of asynchronous functions.
+    """
+    parameters = parse_map((config or {}).get(_PARAMETERS, ""))
+    waiting = Waiting.of(config or {})
     function: UserFunction = call.function
     types = [a.type for a in call.args]
-    shapes = "|".join(spark_type(t) for t in types)
+    shapes = "|".join([*(spark_type(t) for t in types), repr(waiting), repr(sorted(parameters.items()))])
     name = f"penstock_user_{function.key}_{zlib.crc32(shapes.encode()):x}"
     known = _REGISTERED.setdefault(spark, set())
     if name not in known:
-        _register(spark, name, function, types)
+        _register(spark, name, function, types, Settings(parameters, waiting))
         known.add(name)
     return f"{name}({', '.join(args)})"
 
 
-def _register(spark: SparkSession, name: str, function: UserFunction, types: Sequence[DataType]) -> None:
-    from pyspark.sql.functions import pandas_udf, udf, udtf
+def _register(
+    spark: SparkSession, name: str, function: UserFunction, types: Sequence[DataType], settings: Settings
+) -> None:
+    from pyspark.sql.functions import arrow_udf, pandas_udf, udf, udtf
 
     if function.kind == "table":
         fields = function.result_fields(types)
         schema = "STRUCT<" + ", ".join(f"c{i}: {spark_type(t)}" for i, (_, t) in enumerate(fields)) + ">"
-        spark.udtf.register(name, udtf(_table_class(Runner(name, function, types)), returnType=schema))
+        spark.udtf.register(
+            name, udtf(_table_class(Runner(name, function, types, settings)), returnType=schema)
+        )
         return
-    runner = (AggregateRunner if function.kind == "aggregate" else Runner)(name, function, types)
+    runner = (AggregateRunner if function.kind == "aggregate" else Runner)(name, function, types, settings)
     made: Any
     if function.pandas and function.kind == "scalar":
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # it wants type hints, which a lambda cannot have
             made = pandas_udf(runner.series, spark_type(function.result), _SCALAR)  # type: ignore[call-overload]
+    elif is_async(function.function) and types:
+        zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
+        columns = AsyncColumns(name, function, types, zone, settings)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            made = arrow_udf(columns, spark_type(function.result), _ARROW_SCALAR)  # type: ignore[call-overload]
     else:
         made = udf(runner, spark_type(function.result), useArrow=False)  # type: ignore[call-overload]
     spark.udf.register(name, made if function.deterministic else made.asNondeterministic())
 
 
 _SCALAR = 200  # PandasUDFType.SCALAR
+_ARROW_SCALAR = 250  # ArrowUDFType.SCALAR
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What functions get from the session's configuration."""
+
+    parameters: Mapping[str, str]
+    waiting: Waiting
+
+
+def _context(parameters: Mapping[str, str]) -> FunctionContext:
+    """The context of a function in a Spark task."""
+    from pyspark import TaskContext
+
+    task = TaskContext.get()
+    if task is None:
+        return FunctionContext(parameters)
+    index, attempt = task.partitionId(), task.attemptNumber()
+    parallelism = max(getattr(task, "numPartitions", lambda: 1)(), index + 1)
+    return FunctionContext(parameters, None, Task("Calc", index, parallelism, parallelism, attempt))
 
 
 class Runner:
     """Calls a scalar or table function with PyFlink's values."""
 
-    def __init__(self, key: str, function: UserFunction, types: Sequence[DataType]) -> None:
+    def __init__(
+        self, key: str, function: UserFunction, types: Sequence[DataType], settings: Settings
+    ) -> None:
         self._key = key
+        self._parameters = dict(settings.parameters)
+        self._waiting = settings.waiting
+        self._async = is_async(function.function)
         self._name = function.name
         self._function = ship(function.function)
         self._result = to_spark(function.result)
         self._arguments = [from_spark(t) for t in types]
 
     def __call__(self, *args: Any) -> Any:
-        value = self._guarded(self.eval(), *self._converted(args))
+        if self._async:
+            value = self._guarded(self._waiting.results, self.eval(), [self._converted(args)])[0]
+        else:
+            value = self._guarded(self.eval(), *self._converted(args))
         return None if value is None else self._result(value)
 
     def series(self, *args: Any) -> Any:
@@ -126,7 +180,7 @@ class Runner:
         if found is None:
             found = unship(self._function)
             if hasattr(found, "open"):
-                self._guarded(found.open, FunctionContext())
+                self._guarded(found.open, _context(self._parameters))
             _OPENED[self._key] = found
         return found
 
@@ -147,6 +201,32 @@ class Runner:
             user_traceback="".join(traceback.format_exception(error)),
             where=f"function {self._name}",
         )
+
+
+class AsyncColumns:
+    """Calls a function that has to be waited for with the rows of a batch of columns, many at a time."""
+
+    def __init__(
+        self, key: str, function: UserFunction, types: Sequence[DataType], zone: str, settings: Settings
+    ) -> None:
+        from penstock.sql.streaming.user_calls import OpenedFunction
+
+        self._key = key
+        self._type = function.result
+        self._parameters = dict(settings.parameters)
+        self._function = OpenedFunction(function, types, zone, settings.waiting)
+
+    def __call__(self, *columns: pa.Array) -> pa.Array:
+        from penstock.formats.arrow_rows import RowsToArrow, columns_type
+
+        if self._key not in _OPENED:
+            self._function.open_with(_context(self._parameters))
+            _OPENED[self._key] = self._function
+        function = _OPENED[self._key]
+        arguments = pa.table(list(columns), [f"c{i}" for i in range(len(columns))])
+        values = function.calls(function.rows(arguments, arguments.num_rows))
+        column = RowsToArrow(columns_type([self._type])).column(0, values)
+        return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
 class AggregateRunner(Runner):

@@ -14,6 +14,7 @@ from penstock.runtime.coordinator import EpochRunner
 from penstock.runtime.plan import JobDefinition
 from penstock.runtime.running_job import RunningJob
 from penstock.runtime.submit import submit_job
+from penstock.sql.async_calls import Waiting
 from penstock.sql.plan.algebra import InsertInto, Plan
 from penstock.sql.streaming.catalyst import SessionSettings
 from penstock.sql.streaming.collecting import Collected, CollectTableSink
@@ -33,7 +34,7 @@ make_runner: MakeRunner | None = None
 
 def lowering(planner: Planner) -> Lowering:
     """Makes the transformations of what a planner has planned."""
-    return Lowering(Linear(planner.zone, SessionSettings(planner.config)))
+    return Lowering(Linear(planner.zone, Waiting.of(planner.config), SessionSettings(planner.config)))
 
 
 def collect(config: Mapping[str, str], plan: Plan, one_epoch: bool = False) -> tuple[Collected, RunningJob]:

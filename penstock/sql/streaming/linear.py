@@ -37,6 +37,7 @@ from penstock.graph.transformations import (
 from penstock.runtime.tables.linear import LinearTableOperator, TableProgram
 from penstock.sql.arrow import Compiler, Node, apply, compile_columns, register
 from penstock.sql.arrow.compiler import type_of
+from penstock.sql.async_calls import Waiting
 from penstock.sql.functions.text import spark_type
 from penstock.sql.plan.algebra import (
     DataFrameScan,
@@ -104,6 +105,7 @@ class Linear:
     """Lowers linear steps. `prepare` readies a Spark session for the texts."""
 
     zone: str
+    waiting: Waiting = field(default_factory=Waiting)
     prepare: Callable[[Any, str], None] = lambda session, text: None
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
@@ -223,7 +225,7 @@ class Linear:
         if is_epoch_time(call):
             return EpochTime()
         if isinstance(call, UdfCall):
-            return ScalarCall(call.function, columns, [a.type for a in call.args], self.zone)
+            return ScalarCall(call.function, columns, [a.type for a in call.args], self.zone, self.waiting)
         assert isinstance(call, Call)
         if call.name in ("UUID", "UNIX_TIMESTAMP"):
             return Uuid() if call.name == "UUID" else EpochSeconds()

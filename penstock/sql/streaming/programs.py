@@ -20,6 +20,7 @@ from penstock.formats.arrow_rows import RowsToArrow, arrow_type, columns_type
 from penstock.operators.base import OperatorContext
 from penstock.sql.arrow.expression import MOST_ROWS, ArrowExpression
 from penstock.sql.arrow.nodes import Batch, one_array
+from penstock.sql.async_calls import Waiting
 from penstock.sql.functions.java_random import JavaRandom
 from penstock.sql.streaming.user_calls import OpenedFunction
 from penstock.sql.user_functions import UserFunction
@@ -145,9 +146,14 @@ class ScalarCall(PythonCall):
     """A user's scalar function, row by row or over pandas Series."""
 
     def __init__(
-        self, function: UserFunction, columns: Sequence[int], types: Sequence[DataType], zone: str
+        self,
+        function: UserFunction,
+        columns: Sequence[int],
+        types: Sequence[DataType],
+        zone: str,
+        waiting: Waiting | None = None,
     ) -> None:
-        self._function = OpenedFunction(function, types, zone)
+        self._function = OpenedFunction(function, types, zone, waiting)
         self._pandas = function.pandas
         self._columns = list(columns)
         self._type = function.result_type(types)
@@ -160,7 +166,7 @@ class ScalarCall(PythonCall):
         arguments = table.select(self._columns)
         if self._pandas:
             return self._function.series(arguments, table.num_rows, arrow_type(self._type))
-        values = [self._function.call(args) for args in self._function.rows(arguments, table.num_rows)]
+        values = self._function.calls(self._function.rows(arguments, table.num_rows))
         try:
             return self._to_arrow.column(0, values)
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, TypeError) as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -14,8 +14,9 @@ from penstock.common.errors import UserFunctionError
 from penstock.common.pickling import ship, unship
 from penstock.formats.arrow_rows import ArrowToRows, columns_type
 from penstock.operators.base import OperatorContext
+from penstock.sql.async_calls import Waiting, is_async
 from penstock.sql.spark.user_function_calls import from_spark, to_spark
-from penstock.sql.user_functions import FunctionContext, UserFunction
+from penstock.sql.user_functions import FunctionContext, Task, UserFunction
 
 
 class OpenedFunction:
@@ -24,7 +25,10 @@ class OpenedFunction:
     The function travels by `ship`, because it may come from a module that only the program has.
     """
 
-    def __init__(self, function: UserFunction, types: Sequence[DataType], zone: str) -> None:
+    def __init__(
+        self, function: UserFunction, types: Sequence[DataType], zone: str, waiting: Waiting | None = None
+    ) -> None:
+        self._waiting = waiting or Waiting()
         self.name = function.name
         self._shipped = ship(function.function)
         self._row_type = columns_type(types)
@@ -32,8 +36,20 @@ class OpenedFunction:
         self._result_type = function.result
 
     def open(self, context: OperatorContext) -> None:
+        task = Task(
+            context.name,
+            context.subtask_index,
+            context.parallelism,
+            context.max_parallelism,
+            context.attempt_number,
+        )
+        self.open_with(FunctionContext(context.job_parameters, context.metrics, task))
+
+    def open_with(self, context: FunctionContext) -> None:
+        """Makes the function ready for calls; once per process."""
         self._function = unship(self._shipped)
         self._eval: Callable[..., Any] = getattr(self._function, "eval", self._function)
+        self._async = is_async(self._function)
         self._arguments = [from_spark(f.data_type) for f in self._row_type.fields]
         self._zoned = [
             i for i, f in enumerate(self._row_type.fields) if isinstance(f.data_type, LocalZonedTimestampType)
@@ -41,7 +57,7 @@ class OpenedFunction:
         self._result = to_spark(self._result_type)
         self._to_rows = ArrowToRows(self._row_type)
         if hasattr(self._function, "open"):
-            self._guarded(self._function.open, FunctionContext(context.job_parameters, context.metrics))
+            self._guarded(self._function.open, context)
 
     def close(self) -> None:
         if hasattr(self._function, "close"):
@@ -64,10 +80,13 @@ class OpenedFunction:
                     for convert, v in zip(self._arguments, row, strict=True)
                 ]
 
-    def call(self, args: Sequence[Any]) -> Any:
-        """The value of a scalar function."""
-        value = self._guarded(self._eval, *args)
-        return None if value is None else self._guarded(self._result, value)
+    def calls(self, rows: Iterable[Sequence[Any]]) -> list[Any]:
+        """The values of a scalar function for rows of arguments; those to be waited for are asked for together."""
+        if self._async:
+            found = self._guarded(self._waiting.results, self._eval, list(rows))
+        else:
+            found = [self._guarded(self._eval, *args) for args in rows]
+        return [None if value is None else self._guarded(self._result, value) for value in found]
 
     def rows_of(self, args: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
         """What a table function yields or returns, as tuples."""
