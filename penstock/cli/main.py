@@ -26,7 +26,9 @@ EXIT_INTERRUPTED = 130
 @app.command(context_settings=_PASS_ON)
 def run(
     context: typer.Context,
-    program: Annotated[str, typer.Argument(help="A Python program that uses pyflink or penstock.")],
+    program: Annotated[
+        str | None, typer.Argument(help="A Python program that uses pyflink or penstock.")
+    ] = None,
     define: Annotated[
         list[str] | None,
         typer.Option("-D", help="key=value: configuration of the environments that the program makes."),
@@ -35,16 +37,36 @@ def run(
         str | None, typer.Option("-s", "--from-savepoint", help="Start from this savepoint or checkpoint.")
     ] = None,
     parallelism: Annotated[int | None, typer.Option("-p", "--parallelism", min=1)] = None,
+    files: Annotated[
+        str | None, typer.Option("-pyfs", "--pyFiles", help="Python files, folders and zips, with commas.")
+    ] = None,
+    archives: Annotated[
+        str | None, typer.Option("-pyarch", "--pyArchives", help="Archives to unpack: path or path#folder.")
+    ] = None,
+    requirements: Annotated[
+        str | None, typer.Option("-pyreq", "--pyRequirements", help="requirements.txt, or file#downloads.")
+    ] = None,
+    executable: Annotated[
+        str | None, typer.Option("-pyexec", "--pyExecutable", help="The Python that runs functions.")
+    ] = None,
+    module: Annotated[
+        str | None, typer.Option("-pym", "--pyModule", help="Run this module of -pyfs instead of a file.")
+    ] = None,
 ) -> None:
     """Runs PROGRAM with the rest of the line as its arguments; `import pyflink` gives penstock there."""
-    from penstock.cli.run import run_program
+    from penstock.cli.run import dependency_settings, run_module, run_program
 
-    settings = list(define or [])
+    settings = [*(define or []), *dependency_settings(files, archives, requirements, executable)]
     if from_savepoint:
         settings.append(f"execution.state-recovery.path={from_savepoint}")
     if parallelism:
         settings.append(f"parallelism.default={parallelism}")
-    run_program(program, context.args, settings)
+    if module is not None:
+        run_module(module, [*([program] if program else []), *context.args], settings, files)
+    elif program is None:
+        raise typer.BadParameter("a program, or -pym with a module")
+    else:
+        run_program(program, context.args, settings, files)
 
 
 @app.command()

@@ -13,13 +13,16 @@ from penstock.datastream.context import set_context_configuration
 from penstock.runtime.compat import install_pyflink_alias
 
 
-def run_program(program: str, arguments: Sequence[str], settings: Sequence[str] = ()) -> None:
+def run_program(
+    program: str, arguments: Sequence[str], settings: Sequence[str] = (), files: str | None = None
+) -> None:
     """Runs the file under the name `__main__`.
 
     Args:
         program: Path of a Python file.
         arguments: What it finds in `sys.argv[1:]`.
         settings: `key=value` pairs that every environment of the program starts from.
+        files: What the program may import, as `-pyfs` gives it.
 
     Raises:
         ValidationError: There is no such file, or a setting is not of the form key=value.
@@ -30,13 +33,43 @@ def run_program(program: str, arguments: Sequence[str], settings: Sequence[str] 
             where=f"looked in {os.getcwd()}",
             do="give the path of a Python file",
         )
-    set_context_configuration(_configuration(settings))
-    install_pyflink_alias()
+    _prepare(settings, files)
     folder = os.path.dirname(os.path.abspath(program))
     if folder not in sys.path:
         sys.path.insert(0, folder)
     sys.argv = [program, *arguments]
     runpy.run_path(program, run_name="__main__")
+
+
+def run_module(
+    module: str, arguments: Sequence[str], settings: Sequence[str] = (), files: str | None = None
+) -> None:
+    """Runs a module as `python -m` would; it is looked for among `files` first."""
+    _prepare(settings, files)
+    sys.argv = [module, *arguments]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+def _prepare(settings: Sequence[str], files: str | None) -> None:
+    set_context_configuration(_configuration(settings))
+    install_pyflink_alias()
+    paths = [os.path.abspath(path.strip()) for path in (files or "").split(",") if path.strip()]
+    for path in paths:
+        place = os.path.dirname(path) if path.endswith(".py") else path
+        if place not in sys.path:
+            sys.path.insert(0, place)
+
+
+def dependency_settings(
+    files: str | None, archives: str | None, requirements: str | None, executable: str | None
+) -> list[str]:
+    """The options of `-pyfs`, `-pyarch`, `-pyreq` and `-pyexec` as configuration.
+
+    >>> dependency_settings("a.py,b.zip", None, "r.txt", None)
+    ['python.files=a.py,b.zip', 'python.requirements=r.txt']
+    """
+    given = {"files": files, "archives": archives, "requirements": requirements, "executable": executable}
+    return [f"python.{key}={value}" for key, value in given.items() if value]
 
 
 def _configuration(settings: Sequence[str]) -> Configuration:

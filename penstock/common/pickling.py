@@ -25,6 +25,7 @@ import cloudpickle  # type: ignore[import-untyped]
 from cloudpickle import cloudpickle as _tracker
 
 from penstock.common.errors import StateError
+from penstock.common.surroundings import here
 
 __all__ = ["dumps", "dumps_canonical", "loads", "ship", "unship"]
 
@@ -55,13 +56,13 @@ def dumps_canonical(value: Any) -> bytes:
 
 def ship(value: Any) -> bytes:
     """Pickle what holds users' code for a worker: lambdas by value, modules with the places they are found at."""
-    return pickle.dumps(([path for path in sys.path if path], cloudpickle.dumps(value, 5)), 5)
+    return pickle.dumps((here(), cloudpickle.dumps(value, 5)), 5)
 
 
 def unship(data: bytes) -> Any:
     """What `ship` packed; on one machine the worker looks for modules where the driver found them."""
-    paths, value = pickle.loads(data)
-    sys.path.extend(path for path in paths if path not in sys.path)
+    surroundings, value = pickle.loads(data)
+    surroundings.add()
     return pickle.loads(value)
 
 

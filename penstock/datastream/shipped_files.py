@@ -18,9 +18,14 @@ Self = TypeVar("Self", bound="ShippedFiles")
 
 
 class ShippedFiles:
-    """Part of `StreamExecutionEnvironment`."""
+    """Part of `StreamExecutionEnvironment`; table environments have one of their own.
 
-    _configuration: Configuration
+    Args:
+        configuration: Where the entries are kept.
+    """
+
+    def __init__(self, configuration: Configuration) -> None:
+        self._configuration = configuration
 
     def add_jars(self, *jars_path: str) -> None:
         """Java archives for Spark, as `file://` URLs: connectors that Spark's readers need."""

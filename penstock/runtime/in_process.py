@@ -11,10 +11,10 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import cloudpickle
 import pyarrow as pa
 
 from penstock.common.errors import InvariantError
+from penstock.common.pickling import ship
 from penstock.runtime import worker
 from penstock.runtime.plan import JobDefinition, LevelPlan, SubtaskReport
 from penstock.runtime.worker import LevelTask, Passed, WorkerState
@@ -37,7 +37,7 @@ class InProcessEpochs:
         self._evaluate = evaluate
         self._submission = uuid.uuid4().hex
         self._interfere = interfere
-        self._definition = pickle.dumps(([], cloudpickle.dumps(job)))
+        self._definition = ship(job)
 
     def run(self, plans: Sequence[LevelPlan]) -> list[SubtaskReport]:
         rows: list[tuple[int, Any]] = []

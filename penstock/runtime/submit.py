@@ -5,9 +5,7 @@ transformations ─▶ stream graph ─▶ stages ─▶ job definition (broadca
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
@@ -48,6 +46,7 @@ from penstock.operators.base import Operator
 from penstock.operators.sink import SinkOperator
 from penstock.operators.source import SourceOperator
 from penstock.runtime.coordinator import Coordinator, CoordinatorSettings, EpochRunner, publish_commits
+from penstock.runtime.dependencies import bring_along, collect_dependencies
 from penstock.runtime.identity import JobIdentity, choose_identity, mark_ended
 from penstock.runtime.pacing import Pacing
 from penstock.runtime.plan import JobDefinition
@@ -81,6 +80,7 @@ def submit_job(
     Raises:
         ValidationError: The program cannot run; nothing was started.
     """
+    collect_dependencies(configuration.to_dict())
     graph = _stream_graph(sinks, configuration)
     place = _Place.choose(configuration, job_name, graph)
     job = _define(graph, configuration, job_name, place)
@@ -292,11 +292,7 @@ def _on_spark(job: JobDefinition, configuration: Configuration) -> EpochRunner:
             do="set execution.checkpointing.dir to a shared path (hdfs://, s3://, a mounted folder): state moves\n"
             "between executors through it",
         )
-    _check_requirements(configuration)
-    for path in _listed(configuration, "python.files"):
-        context.addPyFile(path)
-    for path in _listed(configuration, "python.archives"):
-        context.addArchive(path)
+    bring_along(context, configuration.to_dict())
     return EpochJobs(context, job, lambda: _sql_session(configuration))
 
 
@@ -305,39 +301,6 @@ def _sql_session(configuration: Configuration) -> SparkSession:
     session = get_spark(_spark_options(configuration)).newSession()
     session.conf.set("spark.sql.adaptive.enabled", "false")
     return session
-
-
-def _check_requirements(configuration: Configuration) -> None:
-    """Workers run this Python with its packages: what a requirements file names has to be here already.
-
-    Raises:
-        MissingDependencyError: A package is not installed.
-    """
-    entry = configuration.get_string("python.requirements", None)
-    if not entry:
-        return
-    path = entry.split("#")[0]
-    with open(path, encoding="utf-8") as lines:
-        named = [re.match(r"\s*([A-Za-z0-9][\w.-]*)", line) for line in lines]
-    missing = [m[1] for m in named if m and not _is_installed(m[1])]
-    if missing:
-        raise MissingDependencyError(
-            f"the program requires packages that are not installed: {', '.join(missing)}",
-            where=path,
-            do=f"pip install -r {path}  (on a cluster: in the Python of every executor)",
-        )
-
-
-def _is_installed(package: str) -> bool:
-    try:
-        importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return False
-    return True
-
-
-def _listed(configuration: Configuration, key: str) -> list[str]:
-    return [path for path in (configuration.get_string(key, "") or "").split(",") if path]
 
 
 def _spark_options(configuration: Configuration) -> dict[str, str]:

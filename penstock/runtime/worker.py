@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from penstock.common.errors import InvariantError, PenstockError
+from penstock.common.surroundings import Surroundings
 from penstock.runtime.exchange import Parcel
 from penstock.runtime.memory_guard import (
     GUARD,
@@ -41,17 +42,19 @@ class WorkerState:
 
     def __init__(self) -> None:
         self._instances: dict[InstanceKey, StageInstance] = {}
-        self._jobs: dict[str, JobDefinition] = {}
+        self._jobs: dict[str, tuple[Surroundings, JobDefinition]] = {}
 
     def job(self, submission: str, definition: Callable[[], bytes]) -> JobDefinition:
         """The definition of one submission: a job that is started again may have changed."""
         if submission not in self._jobs:
-            sys_path, pickled = pickle.loads(definition())
-            sys.path.extend(p for p in sys_path if p not in sys.path)
+            surroundings, pickled = pickle.loads(definition())
+            surroundings.enter()
             while len(self._jobs) >= KEPT_DEFINITIONS:
                 del self._jobs[next(iter(self._jobs))]
-            self._jobs[submission] = pickle.loads(pickled)
-        return self._jobs[submission]
+            self._jobs[submission] = surroundings, pickle.loads(pickled)
+        surroundings, job = self._jobs[submission]
+        surroundings.enter()  # another job may have been here in between
+        return job
 
     def instance(self, job: JobDefinition, plan: LevelPlan, partition: int, act: int = 0) -> StageInstance:
         stage, subtask = job.stages.locate(plan.level, partition)

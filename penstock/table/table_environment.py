@@ -14,6 +14,7 @@ from penstock.catalog.schema import Schema
 from penstock.catalog.table_descriptor import TableDescriptor
 from penstock.common.errors import NotSupportedError, ValidationError
 from penstock.common.typeinfo import RowTypeInfo
+from penstock.datastream.shipped_files import ShippedFiles
 from penstock.sql.dialect.statement_parser import parse_statement
 from penstock.sql.dialect.statements import QueryStatement
 from penstock.sql.operations.explain import explain_text
@@ -50,6 +51,25 @@ class TableEnvironment:
 
     def get_config(self) -> TableConfig:
         return self._config
+
+    # -- what functions need -----------------------------------------------------------------------------
+
+    def add_python_file(self, file_path: str) -> None:
+        """A Python file, package folder or zip that functions can import."""
+        self._dependencies().add_python_file(file_path)
+
+    def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
+        """An archive that is unpacked where functions run, in the folder `target_dir` of their working directory."""
+        self._dependencies().add_python_archive(archive_path, target_dir)
+
+    def set_python_requirements(
+        self, requirements_file_path: str, requirements_cache_dir: str | None = None
+    ) -> None:
+        """A requirements.txt of packages that functions need, with a folder of downloaded ones."""
+        self._dependencies().set_python_requirements(requirements_file_path, requirements_cache_dir)
+
+    def _dependencies(self) -> ShippedFiles:
+        return ShippedFiles(self._config.get_configuration())
 
     # -- SQL -------------------------------------------------------------------------------------------
 

@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import functools
 import itertools
-import pickle
-import sys
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import cloudpickle
 from pyspark.errors import PySparkException
 
 from penstock.common.errors import InvariantError, PenstockError
+from penstock.common.pickling import ship
 from penstock.runtime.plan import JobDefinition, LevelPlan, SubtaskReport
 from penstock.runtime.spark.acts import TaskSource, staged
 from penstock.runtime.spark.kept_shuffles import ShuffleCleaner, shuffled
@@ -71,7 +69,7 @@ class EpochJobs:
         self._job = job
         self._submission = uuid.uuid4().hex
         self._make_session = make_session
-        packed = pickle.dumps((_local_paths(), cloudpickle.dumps(job)))
+        packed = ship(job)
         self._broadcast = spark_context.broadcast(packed)
         self._plans = PlanDelivery(spark_context, job.storage, self._submission)
         self._cleaner = ShuffleCleaner(spark_context)
@@ -217,11 +215,6 @@ def _no_rows(index: int, rows: Iterator[Any]) -> Iterator[Any]:
 
 def _close_job(job_id: str) -> None:
     WORKER.close_job(job_id)
-
-
-def _local_paths() -> list[str]:
-    """Where the driver finds the user's modules; on one machine the workers can look there too."""
-    return [path for path in sys.path if path]
 
 
 def _first_lines(error: BaseException) -> str:

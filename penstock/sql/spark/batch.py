@@ -51,6 +51,7 @@ class BatchExecutor:
     @property
     def spark(self) -> SparkSession:
         """The session of this environment, made when first needed."""
+        from penstock.runtime.dependencies import bring_along, collect_dependencies
         from penstock.runtime.spark.expressions import name_expression
         from penstock.runtime.spark.session import get_spark
         from penstock.sql.functions.text import SPARK_CONF
@@ -64,6 +65,8 @@ class BatchExecutor:
                 if not chosen.contains(key):
                     self._spark.conf.set(key, value)
             self._unscaled = name_expression(self._spark, UNSCALED, "UnscaledValue")
+        collect_dependencies(self._config)
+        bring_along(self._spark.sparkContext, self._config)
         zone = self._config.get("table.local-time-zone", "default")
         if zone != "default" and self._spark.conf.get("spark.sql.session.timeZone") != zone:
             self._spark.conf.set("spark.sql.session.timeZone", zone)
@@ -99,7 +102,7 @@ class BatchExecutor:
 
     def rows(self, plan: Plan) -> Iterator[Row]:
         """Runs the query and gives its rows, converted to Python values."""
-        read = row_reader([f.type for f in plan.fields], [f.name for f in plan.fields])
+        read = row_reader([f.type for f in plan.fields])
         return read(self._run(plan, lambda frame: frame.toArrow()))
 
     def insert(self, sink: InsertInto) -> None:

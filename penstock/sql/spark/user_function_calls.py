@@ -31,6 +31,7 @@ from penstock.common.datatypes import (
 )
 from penstock.common.errors import UserFunctionError
 from penstock.common.pickling import ship, unship
+from penstock.common.surroundings import here
 from penstock.common.types import make_row
 from penstock.sql.async_calls import Waiting, is_async
 from penstock.sql.functions.text import spark_type
@@ -138,6 +139,7 @@ class Runner:
         self._async = is_async(function.function)
         self._name = function.name
         self._function = ship(function.function)
+        self._surroundings = here()
         self._result = to_spark(function.result)
         self._arguments = [from_spark(t) for t in types]
 
@@ -175,7 +177,8 @@ class Runner:
         ]
 
     def opened(self) -> Any:
-        """The function of this process."""
+        """The function of this process, among the files of its program."""
+        self._surroundings.enter()
         found = _OPENED.get(self._key)
         if found is None:
             found = unship(self._function)

@@ -17,18 +17,16 @@ from penstock.common.datatypes import (
     RowType,
 )
 from penstock.common.time import Instant
-from penstock.common.types import Row
-from penstock.common.types import make_row as named_row
+from penstock.common.types import Row, make_row
 
 Convert = Callable[[Any], Any]
 _EPOCH = dt.datetime(1970, 1, 1)
 _EPOCH_UTC = _EPOCH.replace(tzinfo=dt.timezone.utc)
 
 
-def row_reader(types: Sequence[DataType], names: Sequence[str]) -> Callable[[Any], Iterator[Row]]:
-    """A function from an Arrow table to rows."""
+def row_reader(types: Sequence[DataType]) -> Callable[[Any], Iterator[Row]]:
+    """A function from an Arrow table to rows. They have no field names, nor have rows in them, as in PyFlink."""
     converters = [converter(t) for t in types]
-    fields = list(names)
 
     def read(table: Any) -> Iterator[Row]:
         for batch in table.to_batches():
@@ -42,7 +40,7 @@ def row_reader(types: Sequence[DataType], names: Sequence[str]) -> Callable[[Any
                 yield from (Row() for _ in range(batch.num_rows))
                 continue
             for row in zip(*columns, strict=True):
-                yield named_row(list(row), fields)
+                yield make_row(list(row))
 
     return read
 
@@ -98,11 +96,10 @@ def _map(data_type: MapType | MultisetType) -> Convert:
 
 def _row(data_type: RowType) -> Convert:
     converters = [converter(f.data_type) or _same for f in data_type]
-    names = data_type.field_names()
 
     def convert(value: dict[str, Any]) -> Row:
         items = [None if v is None else c(v) for c, v in zip(converters, value.values(), strict=True)]
-        return named_row(items, names)
+        return make_row(items)
 
     return convert
 

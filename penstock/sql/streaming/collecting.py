@@ -35,8 +35,8 @@ class CollectedTable:
 class Collected:
     """The committed changes that the program has not read yet."""
 
-    def __init__(self, types: Sequence[DataType], names: Sequence[str]) -> None:
-        self._read = row_reader(types, names)
+    def __init__(self, types: Sequence[DataType]) -> None:
+        self._read = row_reader(types)
         self._width = len(types)
         self._tables: deque[Any] = deque()
         self._changed = threading.Condition()

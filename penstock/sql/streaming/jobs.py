@@ -11,6 +11,7 @@ from penstock.connectors.registry import find_connector
 from penstock.connectors.table import SinkRequest, TableConnector
 from penstock.graph.transformations import SinkTransformation, Transformation
 from penstock.runtime.coordinator import EpochRunner
+from penstock.runtime.dependencies import collect_dependencies
 from penstock.runtime.plan import JobDefinition
 from penstock.runtime.running_job import RunningJob
 from penstock.runtime.submit import submit_job
@@ -34,6 +35,7 @@ make_runner: MakeRunner | None = None
 
 def lowering(planner: Planner) -> Lowering:
     """Makes the transformations of what a planner has planned."""
+    collect_dependencies(planner.config)  # functions are pickled with what surrounds them
     return Lowering(Linear(planner.zone, Waiting.of(planner.config), SessionSettings(planner.config)))
 
 
@@ -42,7 +44,7 @@ def collect(config: Mapping[str, str], plan: Plan, one_epoch: bool = False) -> t
     planner = Planner(config, one_epoch=one_epoch)
     stream = planner.query(plan)
     _warn(planner)
-    collected = Collected([f.type for f in plan.fields], [f.name for f in plan.fields])
+    collected = Collected([f.type for f in plan.fields])
     end = lowering(planner).sink(stream, CollectTableSink(collected), "Collect", SINK_UID)
     return collected, submit(config, [end], "collect", one_epoch)
 
