@@ -13,6 +13,7 @@ from penstock.catalog.catalog import Catalog
 from penstock.catalog.errors import CatalogError
 from penstock.catalog.identifiers import ObjectIdentifier, ObjectPath
 from penstock.catalog.in_memory import GenericInMemoryCatalog
+from penstock.catalog.modules import Modules
 from penstock.catalog.objects import CatalogTable, CatalogView
 from penstock.common.near_names import did_you_mean
 
@@ -31,6 +32,7 @@ class CatalogManager:
         self.temporary: dict[ObjectIdentifier, Any] = {}
         self.temporary_functions: dict[ObjectIdentifier, Any] = {}
         self.system_functions: dict[str, Any] = {}
+        self.modules = Modules()
 
     def at(self, catalog: str, database: str) -> CatalogManager:
         """The same catalogs seen from another current database."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +22,9 @@ class FormatDescriptor:
     @staticmethod
     def for_format(format: str) -> FormatDescriptor.Builder:
         return FormatDescriptor.Builder(format)
+
+    def __str__(self) -> str:
+        return f"{self.format}[{{{', '.join(f'{k}={v}' for k, v in java_map_order(self.options))}}}]"
 
     def get_format(self) -> str:
         return self.format
@@ -70,6 +74,17 @@ class TableDescriptor:
     def get_comment(self) -> str | None:
         return self.comment
 
+    def __str__(self) -> str:
+        """The part of a CREATE TABLE behind the table's name."""
+        parts = [str(self.schema or Schema())]
+        if self.comment is not None:
+            parts.append("COMMENT " + _text(self.comment))
+        if self.partition_keys:
+            parts.append(f"PARTITIONED BY ({', '.join(_name(key) for key in self.partition_keys)})")
+        options = ",\n".join(f"  {_text(k)} = {_text(v)}" for k, v in java_map_order(self.options))
+        parts.append(f"WITH (\n{options}\n)")
+        return "\n".join(parts)
+
     def to_catalog_table(self) -> CatalogTable:
         return CatalogTable(self.schema or Schema(), dict(self.options), self.comment, self.partition_keys)
 
@@ -110,6 +125,35 @@ class TableDescriptor:
 
         def build(self) -> TableDescriptor:
             return TableDescriptor(self._schema, dict(self._options), self._partition_keys, self._comment)
+
+
+def java_map_order(options: dict[str, str]) -> list[tuple[str, str]]:
+    """Entries in the order in which a Java HashMap gives them, which is the order Flink prints them in.
+
+    >>> java_map_order({"connector": "x", "a": "1", "format": "f"})
+    [('a', '1'), ('connector', 'x'), ('format', 'f')]
+    """
+    buckets = 16
+    while len(options) > buckets * 3 // 4:
+        buckets *= 2
+
+    def bucket(key: str) -> int:
+        found = 0
+        for unit in struct.unpack(f">{len(key.encode('utf-16-be')) // 2}H", key.encode("utf-16-be")):
+            found = (31 * found + unit) & 0xFFFFFFFF
+        return (found ^ (found >> 16)) & (buckets - 1)
+
+    return sorted(options.items(), key=lambda entry: bucket(entry[0]))
+
+
+def _text(text: str) -> str:
+    quoted = text.replace("'", "''")
+    return f"'{quoted}'"
+
+
+def _name(name: str) -> str:
+    quoted = name.replace("`", "``")
+    return f"`{quoted}`"
 
 
 def _key(key: Any) -> str:

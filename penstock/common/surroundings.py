@@ -20,6 +20,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from penstock.common.errors import ValidationError
 from penstock.common.pyflink_alias import has_pyflink_alias, install_pyflink_alias
@@ -143,15 +144,19 @@ _own_scratch: str | None = None
 def _scratch() -> str:
     """A folder that goes away with the application: Spark's, or one of this process where there is no Spark."""
     global _own_scratch
-    try:
-        from pyspark import SparkFiles
+    files = _spark_files()
+    if files is not None:
+        return str(files.getRootDirectory())
+    if _own_scratch is None:
+        _own_scratch = tempfile.mkdtemp(prefix="penstock-files-")
+        atexit.register(shutil.rmtree, _own_scratch, ignore_errors=True)
+    return _own_scratch
 
-        return SparkFiles.getRootDirectory()
-    except Exception:  # no Spark, or none is running
-        if _own_scratch is None:
-            _own_scratch = tempfile.mkdtemp(prefix="penstock-files-")
-            atexit.register(shutil.rmtree, _own_scratch, ignore_errors=True)
-        return _own_scratch
+
+def _spark_files() -> Any | None:
+    """Spark's list of files in a Spark worker; it is not imported for this, because a worker has it already."""
+    files = getattr(sys.modules.get("pyspark"), "SparkFiles", None)
+    return files if files is not None and files._is_running_on_worker else None
 
 
 def _stamp(path: str) -> float:
@@ -162,9 +167,10 @@ def _found(path: str) -> str:
     """The file itself, or the copy that Spark brought to this machine."""
     if os.path.exists(path):
         return path
-    from pyspark import SparkFiles
-
-    return SparkFiles.get(os.path.basename(path))  # type: ignore[no-any-return]
+    files = _spark_files()
+    if files is None:
+        raise ValidationError(f"there is no file {path}")
+    return str(files.get(os.path.basename(path)))
 
 
 def _first(paths: list[str]) -> None:

@@ -125,6 +125,8 @@ class UserFunction:
 def find_user_function(catalogs: CatalogManager, name: str) -> Any | None:
     """A user's function by name or path, ready to be called; None if there is none."""
     found = catalogs.find_function(name)
+    if found is None and (offered := catalogs.modules.find_function(name)) is not None:
+        return as_user_function(name, offered)
     return load_function(found) if isinstance(found, CatalogFunction) else found
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from penstock.table.data_view import DataView, ListView, MapView
     from penstock.table.environment_settings import EnvironmentSettings
     from penstock.table.explain_detail import ExplainDetail
+    from penstock.table.module import Module, ModuleEntry
     from penstock.table.result_kind import ResultKind
     from penstock.table.schema import Schema
     from penstock.table.sql_dialect import SqlDialect
@@ -47,6 +48,8 @@ _HOMES = {
     "FunctionContext": "udf",
     "ListView": "data_view",
     "MapView": "data_view",
+    "Module": "module",
+    "ModuleEntry": "module",
     "ResultKind": "result_kind",
     "Row": "types",
     "RowKind": "types",
@@ -77,6 +80,8 @@ __all__ = [
     "FunctionContext",
     "ListView",
     "MapView",
+    "Module",
+    "ModuleEntry",
     "ResultKind",
     "Row",
     "RowKind",

@@ -19,17 +19,26 @@ _PYTHON = "python.executable"
 
 
 class TableConfig:
-    """Reads and writes options by key; changes apply to the next statement."""
+    """Reads and writes options by key; changes apply to the next statement.
 
-    def __init__(self, configuration: Configuration | None = None) -> None:
+    Args:
+        configuration: Where options are kept.
+        below: The configuration of the stream environment, which is read where nothing is set here.
+    """
+
+    def __init__(
+        self, configuration: Configuration | None = None, below: Configuration | None = None
+    ) -> None:
         self._configuration = configuration if configuration is not None else Configuration()
+        self._below = below
 
     @staticmethod
     def get_default() -> TableConfig:
         return TableConfig()
 
     def get(self, key: str, default_value: str) -> str:
-        return self._configuration.get_string(key, default_value) or default_value
+        inherited = None if self._below is None else self._below.get_string(key, None)
+        return self._configuration.get_string(key, inherited) or default_value
 
     def set(self, key: str, value: str) -> TableConfig:
         self._configuration.set_string(key, str(value))

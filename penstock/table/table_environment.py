@@ -23,6 +23,7 @@ from penstock.sql.session import SqlSession
 from penstock.sql.user_functions import as_user_function
 from penstock.table.environment_settings import EnvironmentSettings
 from penstock.table.explain_detail import ExplainDetail
+from penstock.table.module import Module, ModuleEntry
 from penstock.table.statement_set import StatementSet, StreamStatementSet
 from penstock.table.stream_bridge import converted, stream_from_table, table_from_stream
 from penstock.table.table import Table
@@ -165,8 +166,24 @@ class TableEnvironment:
             if (i.catalog_name, i.database_name) == here and (not views or not isinstance(t, CatalogTable))
         )
 
+    def load_module(self, module_name: str, module: Module) -> None:
+        """Makes a module known; it is used behind those that are used already."""
+        self._session.catalogs.modules.load(module_name, module)
+
+    def unload_module(self, module_name: str) -> None:
+        self._session.catalogs.modules.unload(module_name)
+
+    def use_modules(self, *module_names: str) -> None:
+        """Uses these modules only, in this order; the others stay loaded."""
+        self._session.catalogs.modules.use(module_names)
+
     def list_modules(self) -> list[str]:
-        return ["core"]
+        """The modules that are used, in the order they are asked for a function."""
+        return list(self._session.catalogs.modules.used)
+
+    def list_full_modules(self) -> list[ModuleEntry]:
+        """All modules that are loaded, the used ones first."""
+        return [ModuleEntry(name, used) for name, used in self._session.catalogs.modules.entries()]
 
     def list_user_defined_functions(self) -> list[str]:
         return [row[0] for row in self._session.execute("SHOW USER FUNCTIONS").rows()]
@@ -252,6 +269,7 @@ class StreamTableEnvironment(TableEnvironment):
         self._stream_environment = stream_execution_environment
         if stream_execution_environment is not None:
             below = stream_execution_environment.get_configuration()
+            self._config = TableConfig(self._config.get_configuration(), below)
             self._session.config = LayeredMapping(self._config.get_configuration(), below)
         self._borders = itertools.count(1)
         self._streams = itertools.count()
@@ -271,7 +289,7 @@ class StreamTableEnvironment(TableEnvironment):
             from penstock.datastream import StreamExecutionEnvironment
 
             stream_execution_environment = StreamExecutionEnvironment.get_execution_environment()
-        settings = environment_settings or EnvironmentSettings.in_streaming_mode()
+        settings = environment_settings or _settings_of(stream_execution_environment)
         return StreamTableEnvironment(settings, stream_execution_environment)
 
     def from_data_stream(self, data_stream: Any, *fields_or_schema: Any) -> Table:
@@ -340,6 +358,13 @@ class StreamTableEnvironment(TableEnvironment):
 
     def create_statement_set(self) -> StatementSet:
         return StreamStatementSet(self._session, self._stream_environment, self._prefix)
+
+
+def _settings_of(stream_execution_environment: Any) -> EnvironmentSettings:
+    """The runtime mode of a stream environment; what else it has configured is read when it is asked for."""
+    mode = stream_execution_environment.get_configuration().get_string("execution.runtime-mode", "STREAMING")
+    batch = mode.upper() == "BATCH"
+    return EnvironmentSettings.in_batch_mode() if batch else EnvironmentSettings.in_streaming_mode()
 
 
 def split_path(path: str) -> tuple[str, ...]:

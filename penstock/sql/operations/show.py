@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from penstock.catalog.modules import CORE
 from penstock.catalog.objects import CatalogTable
 from penstock.catalog.resolved_schema import ResolvedSchema
 from penstock.common.datatypes import DataTypes
@@ -28,17 +29,24 @@ def use(session: SqlSession, statement: st.UseStatement) -> StatementResult:
         session.catalogs.use_catalog(statement.path[0])
     elif statement.kind == "DATABASE":
         session.catalogs.use_database(statement.path)
-    elif set(statement.path) != {"core"}:
-        raise ValidationError(f"there is no module {statement.path[0]}", do="only 'core' is loaded")
+    else:
+        session.catalogs.modules.use(statement.path)
     return ok()
 
 
 def module(session: SqlSession, statement: st.ModuleStatement) -> StatementResult:
-    if statement.load and statement.name != "core":
-        raise NotSupportedError(f"module {statement.name}", "only the core module is built in")
-    raise ValidationError(
-        f"module {statement.name} cannot be {'loaded twice' if statement.load else 'unloaded'}"
-    )
+    modules = session.catalogs.modules
+    if not statement.load:
+        modules.unload(statement.name)
+    elif statement.name == CORE:
+        modules.load(CORE, None)
+    else:
+        raise NotSupportedError(
+            f"module {statement.name}",
+            "SQL only knows the module core",
+            do="load a module of the program with TableEnvironment.load_module",
+        )
+    return ok()
 
 
 def set_option(session: SqlSession, statement: st.SetStatement) -> StatementResult:
@@ -86,7 +94,9 @@ def show(session: SqlSession, statement: st.ShowStatement) -> StatementResult:
     if kind == "COLUMNS":
         return _columns(session, statement)
     if kind == "FULL MODULES":
-        return table([("module name", _STRING), ("used", DataTypes.BOOLEAN())], [("core", True)])
+        return table(
+            [("module name", _STRING), ("used", DataTypes.BOOLEAN())], session.catalogs.modules.entries()
+        )
     lister = _LISTS.get(kind)
     if lister is None:
         raise NotSupportedError(f"SHOW {kind}", "there is nothing of that kind here")
@@ -122,7 +132,7 @@ _LISTS: dict[str, tuple[str, Any]] = {
     "VIEWS": ("view name", lambda s, p: s.catalogs.list_tables(p, views_only=True)),
     "FUNCTIONS": ("function name", _functions),
     "USER FUNCTIONS": ("function name", _user_functions),
-    "MODULES": ("module name", lambda s, p: ["core"]),
+    "MODULES": ("module name", lambda s, p: s.catalogs.modules.used),
     "MATERIALIZED TABLES": ("materialized table", lambda s, p: []),
     "MODELS": ("model name", lambda s, p: []),
     "CONNECTIONS": ("connection name", lambda s, p: []),
