@@ -187,7 +187,7 @@ class CsvDecoder:
         self._records = CsvRecords(self.dialect)
         self._lenient = bool(options["ignore-parse-errors"])
         self._null = options["null-literal"]
-        readers = [reader(f.data_type, options) for f in row_type.fields]
+        readers = [reader(f.data_type, _of_column(f.name, options)) for f in row_type.fields]
         positions = range(len(readers)) if wanted is None else wanted
         self._readers = [(i, readers[i], row_type.fields[i].name) for i in positions]
         self._arity = len(readers)
@@ -253,6 +253,16 @@ _SIMPLE_READERS: dict[type[DataType], Convert] = {
     BinaryType: v.parse_base64,
     VarBinaryType: v.parse_base64,
 }
+
+
+COLUMN_SEPARATORS = "array-element-delimiters"
+"""Separators of single columns, by name: what a `CsvSchema` declares and no option of a table can say."""
+
+
+def _of_column(name: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The options as they are for one column."""
+    separators = options.get(COLUMN_SEPARATORS) or {}
+    return {**options, "array-element-delimiter": separators[name]} if name in separators else options
 
 
 def reader(data_type: DataType, options: Mapping[str, Any]) -> Convert:
@@ -326,7 +336,7 @@ class CsvEncoder:
     def __init__(self, row_type: RowType, options: Mapping[str, Any]) -> None:
         self._dialect = CsvDialect.of(options)
         self._null = options["null-literal"] or ""
-        self._writers = [_writer(f.data_type, options) for f in row_type.fields]
+        self._writers = [_writer(f.data_type, _of_column(f.name, options)) for f in row_type.fields]
         # Every character below this one makes quotes necessary, whether it does any harm or not.
         self._safe_from = max(ord(self._dialect.delimiter), ord(self._dialect.quote or "\0"), ord("\n")) + 1
 

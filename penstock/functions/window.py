@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from penstock.common.subscripts import Subscriptable
 from penstock.functions.base import Function, KeyedStateStore
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class AllWindowFunction(Function):
 class ProcessWindowFunction(Function):
     """Evaluates a window of a keyed stream, with access to state and time."""
 
-    class Context(ABC):
+    class Context(Subscriptable, ABC):
         """What is known about the window; valid during one call."""
 
         @abstractmethod
@@ -72,7 +73,7 @@ class ProcessWindowFunction(Function):
 class ProcessAllWindowFunction(Function):
     """Evaluates a window of a stream without keys, with access to state and time."""
 
-    class Context(ABC):
+    class Context(Subscriptable, ABC):
         """What is known about the window; valid during one call."""
 
         @abstractmethod

@@ -6,7 +6,7 @@ from epochs import SinkLoop, SourceLoop, travelled
 
 from penstock.common import Row, Types
 from penstock.common.datatypes import DataTypes
-from penstock.common.errors import MalformedRecordError, NotSupportedError
+from penstock.common.errors import MalformedRecordError
 from penstock.connectors.file import columnar, csv
 from penstock.connectors.file import source as file_source
 from penstock.connectors.file.avro import AvroFileFormat
@@ -184,9 +184,13 @@ def test_csv_writers_and_readers_agree(tmp_path):
     assert read(tmp_path, CsvReaderFormat.for_schema(schema)) == rows
 
 
-def test_array_columns_with_different_separators_are_refused():
-    with pytest.raises(NotSupportedError, match="different separators"):
-        csv_schema().add_array_column("other", ";").build()
+def test_array_columns_have_separators_of_their_own(tmp_path):
+    schema = csv_schema().add_array_column("other", ";").build()
+    rows = [Row(id=1, text="a", list=[1, 2], yes=True, other=["x#y", "z"])]
+    write(tmp_path, CsvBulkWriters.for_schema(schema), [rows])
+    assert "1#2" in next(tmp_path.rglob("part-*")).read_text()
+    assert "x#y;z" in next(tmp_path.rglob("part-*")).read_text()
+    assert read(tmp_path, CsvReaderFormat.for_schema(schema)) == rows
 
 
 ROW_TYPE = Types.ROW_NAMED(["id", "name"], [Types.INT(), Types.STRING()])

@@ -25,6 +25,8 @@ GENERIC = [
     (WindowFunction, (tuple, tuple, str, TimeWindow)),
     (AllWindowFunction, (tuple, tuple, TimeWindow)),
     (ProcessAllWindowFunction, (tuple, tuple, TimeWindow)),
+    (ProcessWindowFunction.Context, (TimeWindow,)),
+    (ProcessAllWindowFunction.Context, (TimeWindow,)),
     (BroadcastProcessFunction, (int, int, str)),
     (KeyedBroadcastProcessFunction, (str, int, int, str)),
     (AsyncFunction, (int, str)),

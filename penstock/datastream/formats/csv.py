@@ -11,7 +11,7 @@ from penstock.common.typeinfo import TypeInformation
 from penstock.connectors.file.csv import CsvFileFormat, CsvLayout, CsvWriterFactory, csv_options
 from penstock.connectors.row_types import row_maker, row_type_of
 from penstock.formats.base import RecordContext
-from penstock.formats.csv import CSV, CsvDecoder, CsvEncoder
+from penstock.formats.csv import COLUMN_SEPARATORS, CSV, CsvDecoder, CsvEncoder
 
 __all__ = [
     "CsvBulkWriters",
@@ -60,15 +60,9 @@ class CsvSchemaBuilder:
         self._use_header = False
 
     def build(self) -> CsvSchema:
-        separators = set(self._separators.values())
-        if len(separators) > 1:
-            raise NotSupportedError(
-                f"array columns with different separators {sorted(separators)}",
-                "the csv format has one for all columns",
-            )
         options = csv_options(**self._options)
-        if separators:
-            options["array-element-delimiter"] = separators.pop()
+        if self._separators:
+            options[COLUMN_SEPARATORS] = dict(self._separators)
         row_type = DataTypes.ROW(self._fields)
         skip = int(self._use_header) + int(self._skip_first_data_row)
         layout = CsvLayout(
