@@ -231,3 +231,35 @@ def test_json_lines_in_files(tmp_path):
     with pytest.raises(MalformedRecordError) as error:
         read(tmp_path, lines)
     assert "bad" in str(error.value) and "no json" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("writers", "form"),
+    [
+        (ParquetBulkWriters, lambda t: ParquetFileFormat(t)),
+        (OrcBulkWriters, lambda t: OrcFileFormat(t)),
+    ],
+)
+def test_decimals_are_rounded_and_nested_maps_and_rows_written(tmp_path, writers, form):
+    row_type = DataTypes.ROW(
+        [
+            DataTypes.FIELD("d", DataTypes.DECIMAL(4, 2)),
+            DataTypes.FIELD("a", DataTypes.ARRAY(DataTypes.DECIMAL(2, 0))),
+            DataTypes.FIELD(
+                "m",
+                DataTypes.MAP(
+                    DataTypes.STRING(), DataTypes.ROW([DataTypes.FIELD("x", DataTypes.DECIMAL(3, 1))])
+                ),
+            ),
+        ]
+    )
+    rows = [
+        Row(d=Decimal("1.005"), a=[Decimal("2.5"), None], m={"k": Row(x=Decimal("0.25"))}),
+        Row(d=Decimal("123.4"), a=None, m=None),
+    ]
+    write(tmp_path, writers.for_row_type(row_type), [rows])
+    found = sorted(read(tmp_path, form(row_type)), key=lambda r: r.m is None)
+    assert found == [
+        Row(d=Decimal("1.01"), a=[Decimal("3"), None], m={"k": Row(x=Decimal("0.3"))}),
+        Row(d=None, a=None, m=None),
+    ]

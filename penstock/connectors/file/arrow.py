@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import decimal
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -31,6 +32,8 @@ from penstock.common.datatypes import (
 )
 from penstock.common.errors import NotSupportedError, TypeMismatchError
 from penstock.connectors.row_types import row_maker, value_unmaker
+
+Convert = Callable[[Any], Any]
 
 __all__ = ["arrow_schema", "rows_to_table", "table_to_rows"]
 
@@ -84,13 +87,11 @@ def rows_to_table(rows: Sequence[Any], row_type: RowType, schema: pa.Schema) -> 
     columns = zip(*rows, strict=True)
     arrays = []
     for field, column, arrow_field in zip(row_type.fields, columns, schema, strict=True):
-        unmake = value_unmaker(field.data_type)
-        values = column if unmake is None else [None if v is None else unmake(v) for v in column]
-        if isinstance(field.data_type, MapType):
-            values = [None if v is None else list(v.items()) for v in values]
+        to_arrow = _to_arrow(field.data_type)
         try:
+            values = column if to_arrow is None else [_through(to_arrow, v) for v in column]
             arrays.append(pa.array(values, arrow_field.type))
-        except (pa.ArrowException, TypeError, ValueError) as error:
+        except (pa.ArrowException, ArithmeticError, KeyError, TypeError, ValueError) as error:
             raise TypeMismatchError(
                 f"a value of column '{field.name}' is not {field.data_type.as_summary()}: {error}"
             ) from error
@@ -102,8 +103,66 @@ def table_to_rows(table: pa.Table, row_type: RowType) -> list[Any]:
     make = row_maker(row_type)
     columns = []
     for field, column in zip(row_type.fields, table.columns, strict=True):
+        from_arrow = _from_arrow(field.data_type)
         values = column.to_pylist()
-        if isinstance(field.data_type, MapType):
-            values = [None if v is None else dict(v) for v in values]
-        columns.append(values)
+        columns.append(values if from_arrow is None else [_through(from_arrow, v) for v in values])
     return [make(values) for values in zip(*columns, strict=True)]
+
+
+def _through(convert: Convert | None, value: Any) -> Any:
+    return value if convert is None or value is None else convert(value)
+
+
+def _to_arrow(data_type: DataType) -> Convert | None:
+    """How a value becomes what Arrow takes: Rows and records as dicts, maps as pairs, decimals with their scale."""
+    if isinstance(data_type, DecimalType):
+        return _rounded(data_type)
+    if isinstance(data_type, ArrayType):
+        element = _to_arrow(data_type.element_type)
+        return None if element is None else lambda items: [_through(element, item) for item in items]
+    if isinstance(data_type, MapType):
+        key, value = _to_arrow(data_type.key_type), _to_arrow(data_type.value_type)
+        return lambda pairs: [(_through(key, k), _through(value, v)) for k, v in pairs.items()]
+    if isinstance(data_type, RowType):
+        return _struct(data_type)
+    return value_unmaker(data_type)
+
+
+def _struct(data_type: RowType) -> Convert:
+    fields = [(f.name, _to_arrow(f.data_type)) for f in data_type.fields]
+
+    def convert(row: Any) -> dict[str, Any]:
+        if isinstance(row, Mapping):
+            return {name: _through(inner, row.get(name)) for name, inner in fields}
+        return {name: _through(inner, v) for (name, inner), v in zip(fields, row, strict=True)}
+
+    return convert
+
+
+def _rounded(data_type: DecimalType) -> Convert:
+    """As Flink makes its decimals: rounded half up; NULL where there are too many digits in front of the point."""
+    step = decimal.Decimal(1).scaleb(-data_type.scale)
+    limit = decimal.Decimal(10) ** (data_type.precision - data_type.scale)
+    context = decimal.Context(prec=100)
+
+    def convert(value: Any) -> decimal.Decimal | None:
+        rounded = decimal.Decimal(value).quantize(step, decimal.ROUND_HALF_UP, context)
+        return rounded if abs(rounded) < limit else None
+
+    return convert
+
+
+def _from_arrow(data_type: DataType) -> Convert | None:
+    """Maps as dicts, wherever they are; the rest is as Arrow gives it."""
+    if isinstance(data_type, ArrayType):
+        element = _from_arrow(data_type.element_type)
+        return None if element is None else lambda items: [_through(element, item) for item in items]
+    if isinstance(data_type, MapType):
+        value = _from_arrow(data_type.value_type)
+        return lambda pairs: {k: _through(value, v) for k, v in pairs}
+    if isinstance(data_type, RowType):
+        inner = {f.name: _from_arrow(f.data_type) for f in data_type.fields}
+        if not any(inner.values()):
+            return None
+        return lambda row: {name: _through(inner[name], v) for name, v in row.items()}
+    return None
