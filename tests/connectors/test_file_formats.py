@@ -7,6 +7,7 @@ from epochs import SinkLoop, SourceLoop, travelled
 from penstock.common import Row, Types
 from penstock.common.datatypes import DataTypes
 from penstock.common.errors import MalformedRecordError
+from penstock.common.time import Instant
 from penstock.connectors.file import columnar, csv
 from penstock.connectors.file import source as file_source
 from penstock.connectors.file.avro import AvroFileFormat
@@ -244,6 +245,7 @@ def test_decimals_are_rounded_and_nested_maps_and_rows_written(tmp_path, writers
     row_type = DataTypes.ROW(
         [
             DataTypes.FIELD("d", DataTypes.DECIMAL(4, 2)),
+            DataTypes.FIELD("t", DataTypes.TIMESTAMP_LTZ(3)),
             DataTypes.FIELD("a", DataTypes.ARRAY(DataTypes.DECIMAL(2, 0))),
             DataTypes.FIELD(
                 "m",
@@ -254,12 +256,22 @@ def test_decimals_are_rounded_and_nested_maps_and_rows_written(tmp_path, writers
         ]
     )
     rows = [
-        Row(d=Decimal("1.005"), a=[Decimal("2.5"), None], m={"k": Row(x=Decimal("0.25"))}),
-        Row(d=Decimal("123.4"), a=None, m=None),
+        Row(
+            d=Decimal("1.005"),
+            t=Instant(-1, 5_000_000),
+            a=[Decimal("2.5"), None],
+            m={"k": Row(x=Decimal("0.25"))},
+        ),
+        Row(d=Decimal("123.4"), t=None, a=None, m=None),
     ]
     write(tmp_path, writers.for_row_type(row_type), [rows])
     found = sorted(read(tmp_path, form(row_type)), key=lambda r: r.m is None)
     assert found == [
-        Row(d=Decimal("1.01"), a=[Decimal("3"), None], m={"k": Row(x=Decimal("0.3"))}),
-        Row(d=None, a=None, m=None),
+        Row(
+            d=Decimal("1.01"),
+            t=dt.datetime(1969, 12, 31, 23, 59, 59, 5000, tzinfo=dt.timezone.utc),
+            a=[Decimal("3"), None],
+            m={"k": Row(x=Decimal("0.3"))},
+        ),
+        Row(d=None, t=None, a=None, m=None),
     ]

@@ -31,6 +31,7 @@ from penstock.common.datatypes import (
     VarCharType,
 )
 from penstock.common.errors import NotSupportedError, TypeMismatchError
+from penstock.common.time import Instant
 from penstock.connectors.row_types import row_maker, value_unmaker
 
 Convert = Callable[[Any], Any]
@@ -117,6 +118,8 @@ def _to_arrow(data_type: DataType) -> Convert | None:
     """How a value becomes what Arrow takes: Rows and records as dicts, maps as pairs, decimals with their scale."""
     if isinstance(data_type, DecimalType):
         return _rounded(data_type)
+    if isinstance(data_type, LocalZonedTimestampType):
+        return _moment
     if isinstance(data_type, ArrayType):
         element = _to_arrow(data_type.element_type)
         return None if element is None else lambda items: [_through(element, item) for item in items]
@@ -137,6 +140,13 @@ def _struct(data_type: RowType) -> Convert:
         return {name: _through(inner, v) for (name, inner), v in zip(fields, row, strict=True)}
 
     return convert
+
+
+def _moment(value: Any) -> Any:
+    """An Instant as the microseconds since 1970 that Arrow takes; datetimes stay what they are."""
+    if not isinstance(value, Instant):
+        return value
+    return value.seconds * 1_000_000 + value.nanos // 1000
 
 
 def _rounded(data_type: DecimalType) -> Convert:
