@@ -15,9 +15,12 @@ from penstock.common.codecs import compile_codec
 from penstock.common.datatypes import DataType
 from penstock.common.errors import InvariantError
 from penstock.common.key_groups import key_group_for, key_group_range
+from penstock.common.key_hashes import can_hash, key_groups, key_hashes
 from penstock.delta.base import DeltaContext, Row
 from penstock.delta.columns import Ints, group_codes
 from penstock.formats.arrow_rows import RowReader, columns_type
+
+_FOREIGN = "a row came to a subtask that does not own its key"
 
 
 class KeyGroups:
@@ -40,11 +43,16 @@ class KeyGroups:
         return by_group(table, self.of(table, key_columns))
 
     def of(self, table: pa.Table, key_columns: Sequence[int]) -> Ints:
-        """The key group of each row, computed once per distinct key."""
+        """The key group of each row; of keys that Arrow cannot hash, computed once per distinct key."""
         rows = table.num_rows
         if not key_columns:
             return np.full(rows, self._group(()), np.int64)
         columns = [table.column(i) for i in key_columns]
+        if all(can_hash(column.type) for column in columns):
+            groups: Ints = key_groups(key_hashes(columns, rows), self._max_parallelism).astype(np.int64)
+            if not self.names.keys() >= set(np.unique(groups).tolist()):
+                raise InvariantError(_FOREIGN)
+            return groups
         codes = group_codes(columns, rows)
         _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
         keys = pa.table([c.take(pa.array(first)) for c in columns], names=list(map(str, key_columns)))
@@ -54,7 +62,7 @@ class KeyGroups:
     def _group(self, key: Row) -> int:
         group = key_group_for(self._encode(key), self._max_parallelism)
         if group not in self.names:
-            raise InvariantError("a row came to a subtask that does not own its key")
+            raise InvariantError(_FOREIGN)
         return group
 
 

@@ -11,10 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from penstock.delta.columnar.group_aggregate import ColumnarGroupAggregate
+from penstock.delta.columnar.session_windows import ColumnarSessionAggregate
+from penstock.delta.columnar.sliced_windows import ColumnarWindowAggregate
 from penstock.delta.group_aggregate import GroupAggregate
+from penstock.delta.time.window_aggregate import WindowAggregate
 from penstock.sql.plan.algebra import Filter, JoinKind, Plan, Project
 from penstock.sql.plan.rex import InputRef
 from penstock.sql.streaming.physical import DeltaNode, PhysicalNode
+
+_KEYS_FIRST = (
+    GroupAggregate, ColumnarGroupAggregate, WindowAggregate, ColumnarWindowAggregate, ColumnarSessionAggregate,
+)  # fmt: skip
+"""Operators whose output begins with the columns of their key."""
 
 
 def is_in_place(node: PhysicalNode, steps: Sequence[Plan], key: tuple[int, ...], target: DeltaNode) -> bool:
@@ -44,9 +53,8 @@ def _distributions(node: DeltaNode) -> Sequence[tuple[int, ...]]:
     operator = node.operator
     if operator is not None and operator.keeps_columns:
         return [operator.key_columns(0)]
-    if isinstance(operator, GroupAggregate):
-        keys = operator.key_columns(0)
-        return [keys] if keys == tuple(range(len(keys))) else []
+    if isinstance(operator, _KEYS_FIRST):
+        return [tuple(range(len(operator.key_columns(0))))]
     return node.distributed
 
 
