@@ -19,7 +19,6 @@ import math
 import os
 import pathlib
 import platform
-import shutil
 import tempfile
 from typing import Any
 
@@ -49,11 +48,10 @@ def main() -> None:
     arguments = parse_arguments()
     with tempfile.TemporaryDirectory(prefix="nexmark-") as folder:
         outcomes = {engine: run(engine, pathlib.Path(folder), arguments) for engine in engines(arguments)}
-        if arguments.check:
-            check(outcomes, pathlib.Path(folder), arguments.queries)
-        else:
-            report(outcomes, arguments)
-    summary = {"events": arguments.events, "check": arguments.check, "outcomes": outcomes}
+        verdicts = check(outcomes, pathlib.Path(folder), arguments.queries) if arguments.check else {}
+    if not arguments.check:
+        report(outcomes, arguments)
+    summary = {"events": arguments.events, "outcomes": outcomes, "verdicts": verdicts}
     if arguments.json:
         pathlib.Path(arguments.json).write_text(json.dumps(summary, indent=1))
     print(json.dumps(summary))
@@ -124,24 +122,22 @@ def places(events: int, output: pathlib.Path, arguments: argparse.Namespace, eng
     }
 
 
-def check(outcomes: Outcomes, folder: pathlib.Path, queries: list[str]) -> None:
+def check(outcomes: Outcomes, folder: pathlib.Path, queries: list[str]) -> dict[str, str]:
     """Says for each query whether the engines' final tables are equal."""
+    verdicts = {}
     for query in queries:
-        failed = {e: outcome[query]["error"] for e, outcome in outcomes.items() if "error" in outcome[query]}
-        tables = [
-            final_table(folder / engine / query, comparison(query))
-            for engine in outcomes
-            if engine not in failed
-        ]
-        verdict = "equal"
-        for other in tables[1:]:
-            verdict = difference(tables[0], other) or verdict
-        rows = ", ".join(f"{table.total():,}" for table in tables)
-        text = "; ".join(f"{e}: {error}" for e, error in failed.items()) if failed else verdict
-        outcomes["check"] = {**outcomes.get("check", {}), query: {"verdict": text}}
-        print(f"{query:4s} {rows:>20s} rows  {text}", flush=True)
-        for engine in outcomes:
-            shutil.rmtree(folder / engine / query, ignore_errors=True)
+        verdicts[query] = verdict(outcomes, folder, query)
+        print(f"{query:4s} {verdicts[query]}", flush=True)
+    return verdicts
+
+
+def verdict(outcomes: Outcomes, folder: pathlib.Path, query: str) -> str:
+    failed = [f"{e}: {found[query]['error']}" for e, found in outcomes.items() if "error" in found[query]]
+    if failed:
+        return "; ".join(failed)
+    first, *others = [final_table(folder / engine / query, comparison(query)) for engine in outcomes]
+    differences = [text for other in others if (text := difference(first, other))]
+    return "; ".join(differences) or f"equal, {first.total():,} rows"
 
 
 def report(outcomes: Outcomes, arguments: argparse.Namespace) -> None:

@@ -81,11 +81,13 @@ def _run_part(engine: str, part: Scripts, settings: dict[str, str], limits: Limi
         for query in part:
             _say(f"{engine} {query} ...")
             outcome = _outcome(program, limits.timeout_s + extra_s)
-            found[query] = {**outcome, **program.watch.take(), "load": os.getloadavg()[0]}
             if program.watch.exceeded:
-                found[query] = {"error": "memory limit", **program.watch.take()}
+                outcome = {"error": "more memory than allowed", "brought_down": True}
+            found[query] = {**outcome, **program.watch.take(), "load": os.getloadavg()[0]}
+            if "error" in found[query]:
+                _say(f"{engine} {query}: {found[query]['error']}")
             extra_s = 0
-            if "brought_down" in outcome or program.watch.exceeded:
+            if "brought_down" in outcome:
                 break
     return found
 
