@@ -14,13 +14,24 @@ if TYPE_CHECKING:
     from penstock.table.changelog_mode import ChangelogMode
     from penstock.table.environment_settings import EnvironmentSettings
     from penstock.table.explain_detail import ExplainDetail
+    from penstock.table.expression import Expression
     from penstock.table.result_kind import ResultKind
     from penstock.table.schema import Schema
     from penstock.table.sql_dialect import SqlDialect
     from penstock.table.statement_set import StatementSet
+    from penstock.table.table import (
+        AggregatedTable,
+        FlatAggregateTable,
+        GroupedTable,
+        GroupWindowedTable,
+        OverWindowedTable,
+        Table,
+        WindowGroupedTable,
+    )
     from penstock.table.table_config import TableConfig
     from penstock.table.table_descriptor import FormatDescriptor, TableDescriptor
     from penstock.table.table_environment import StreamTableEnvironment, TableEnvironment
+    from penstock.table.table_pipeline import TablePipeline
     from penstock.table.table_result import CloseableIterator, TableResult
     from penstock.table.types import DataTypes
     from penstock.table.udf import (
@@ -34,14 +45,20 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "AggregateFunction": "udf",
+    "AggregatedTable": "table",
     "AsyncScalarFunction": "udf",
     "ChangelogMode": "changelog_mode",
     "CloseableIterator": "table_result",
     "DataTypes": "types",
     "EnvironmentSettings": "environment_settings",
     "ExplainDetail": "explain_detail",
+    "Expression": "expression",
+    "FlatAggregateTable": "table",
     "FormatDescriptor": "table_descriptor",
     "FunctionContext": "udf",
+    "GroupWindowedTable": "table",
+    "GroupedTable": "table",
+    "OverWindowedTable": "table",
     "ResultKind": "result_kind",
     "Row": "types",
     "RowKind": "types",
@@ -50,24 +67,33 @@ _HOMES = {
     "SqlDialect": "sql_dialect",
     "StatementSet": "statement_set",
     "StreamTableEnvironment": "table_environment",
+    "Table": "table",
     "TableAggregateFunction": "udf",
     "TableConfig": "table_config",
     "TableDescriptor": "table_descriptor",
     "TableEnvironment": "table_environment",
     "TableFunction": "udf",
+    "TablePipeline": "table_pipeline",
     "TableResult": "table_result",
+    "WindowGroupedTable": "table",
 }
 
 __all__ = [
     "AggregateFunction",
+    "AggregatedTable",
     "AsyncScalarFunction",
     "ChangelogMode",
     "CloseableIterator",
     "DataTypes",
     "EnvironmentSettings",
     "ExplainDetail",
+    "Expression",
+    "FlatAggregateTable",
     "FormatDescriptor",
     "FunctionContext",
+    "GroupWindowedTable",
+    "GroupedTable",
+    "OverWindowedTable",
     "ResultKind",
     "Row",
     "RowKind",
@@ -76,12 +102,15 @@ __all__ = [
     "SqlDialect",
     "StatementSet",
     "StreamTableEnvironment",
+    "Table",
     "TableAggregateFunction",
     "TableConfig",
     "TableDescriptor",
     "TableEnvironment",
     "TableFunction",
+    "TablePipeline",
     "TableResult",
+    "WindowGroupedTable",
 ]
 
 

@@ -15,6 +15,7 @@ from penstock.sql.streaming.jobs import lowered_inserts
 from penstock.sql.streaming.planner import Planner
 from penstock.table.explain_detail import ExplainDetail
 from penstock.table.table import Table, insert_of
+from penstock.table.table_pipeline import TablePipeline
 from penstock.table.table_result import TableResult
 
 if TYPE_CHECKING:
@@ -35,6 +36,11 @@ class StatementSet:
         if not isinstance(statement, InsertStatement):
             raise SqlError("a statement set takes only INSERT statements", sql=stmt, line=1, column=1)
         self._inserts.append(statement)
+        return self
+
+    def add(self, pipeline: TablePipeline) -> StatementSet:
+        """An insertion that `Table.insert_into` has made, together with the other ones."""
+        self._inserts.append(pipeline.sink)
         return self
 
     def add_insert(
