@@ -24,7 +24,7 @@ _KINDS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.DataType], DataT
     (pa.types.is_fixed_size_binary, lambda t: DataTypes.BINARY(t.byte_width)),
     (pa.types.is_date, lambda t: DataTypes.DATE()),
     (pa.types.is_time, lambda t: DataTypes.TIME(_PRECISIONS[t.unit])),
-    (pa.types.is_timestamp, lambda t: DataTypes.TIMESTAMP_LTZ(_PRECISIONS[t.unit])),
+    (pa.types.is_timestamp, lambda t: DataTypes.TIMESTAMP(_PRECISIONS[t.unit])),
     (
         pa.types.is_map,
         lambda t: DataTypes.MAP(from_arrow_type(t.key_type), from_arrow_type(t.item_type)),
@@ -42,7 +42,7 @@ _KINDS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.DataType], DataT
 
 
 def from_arrow_type(arrow_type: pa.DataType, nullable: bool = True) -> DataType:
-    """The type whose values an Arrow column holds; timestamps are moments, as in PyFlink.
+    """The type whose values an Arrow column holds.
 
     >>> from_arrow_type(pa.list_(pa.int32())).as_summary()
     'ARRAY<INT>'

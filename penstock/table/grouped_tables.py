@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from penstock.common.errors import NotSupportedError
+from penstock.datastream.builder import call_site
 from penstock.table.resolving import row_based
 from penstock.table.resolving.arguments import nodes_of
 from penstock.table.resolving.binder import Windows
-from penstock.table.resolving.projecting import Groups, is_name, select
+from penstock.table.resolving.projecting import Groups, checked_groups, is_name, select
 from penstock.table.window import GroupWindow, OverWindow
 
 if TYPE_CHECKING:
@@ -51,6 +53,13 @@ class GroupWindowedTable:
         if not isinstance(window, GroupWindow):
             do = "write window(Tumble.over(lit(10).minutes).on(col('ts')).alias('w'))"
             raise ctx.error(f"window takes a group window, got {window!r}", do=do)
+        if window._spec.counts_rows:
+            raise NotSupportedError(
+                "group windows of a number of rows",
+                "SQL has no form for them",
+                where=call_site(),
+                do="use a window of time, or ROW_NUMBER() OVER (...) in SQL",
+            )
         self._table = table
         self._window = window._spec
 
@@ -63,7 +72,7 @@ class GroupWindowedTable:
                 f"the window '{self._window.alias}' has to be one of the keys",
                 do=f"write group_by(col('{self._window.alias}'), ...)",
             )
-        return WindowGroupedTable(self._table, Groups(tuple(nodes), self._window))
+        return WindowGroupedTable(self._table, checked_groups(ctx, self._table.plan, nodes, self._window))
 
 
 class WindowGroupedTable:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.catalog.schema import Schema
 from penstock.common.typeinfo import Types
 from penstock.common.types import Row, RowKind
-from penstock.sql.binder.query import rename
-from penstock.sql.plan.algebra import Plan, Project
+from penstock.sql.plan.algebra import Field, Plan, Project
 from penstock.sql.plan.rex import InputRef, Rex
 from penstock.table.border_types import columns_of
 from penstock.table.expression_parts.nodes import Apply, Name, Node, Value
@@ -96,12 +95,15 @@ def _arranged(plan: Plan, wanted: Sequence[_Wanted], chosen: dict[str, int]) -> 
     """The columns in the order of the expressions, under their names."""
     names = [f.name for f in plan.fields]
     exprs: list[Rex] = []
+    picked: list[Field] = []
     for w in wanted:
         index = chosen[w.name] if not w.time else names.index(w.name)
         field = plan.fields[index]
-        exprs.append(InputRef(field.type, index, field.time))
-    picked = tuple(plan.fields[e.index] for e in exprs if isinstance(e, InputRef))
-    return rename(Project(picked, plan, tuple(exprs)), [w.name for w in wanted])
+        # Columns chosen by expressions may be NULL, whatever the stream's type says, as in Flink.
+        data_type = field.type if field.time == "proctime" else field.type.nullable()
+        exprs.append(InputRef(data_type, index, field.time))
+        picked.append(Field(w.name, data_type, field.time))
+    return Project(tuple(picked), plan, tuple(exprs))
 
 
 # -- elements of a declared type -------------------------------------------------------------------------

@@ -32,7 +32,7 @@ from penstock.table.grouped_tables import (
 from penstock.table.resolving import column_operations, joining, ordering, row_based
 from penstock.table.resolving.arguments import node_of_expression, nodes_of
 from penstock.table.resolving.context import ProgramContext, program_context
-from penstock.table.resolving.projecting import Groups, select
+from penstock.table.resolving.projecting import Groups, checked_groups, select
 from penstock.table.table_result import TableResult
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ class Table(Conveniences):
     def group_by(self, *fields: Expression[Any]) -> GroupedTable:
         """Groups of rows with equal values of these; `select` says what becomes of a group."""
         ctx = self._context("group_by")
-        return GroupedTable(self, Groups(tuple(nodes_of(ctx, fields))))
+        return GroupedTable(self, checked_groups(ctx, self._plan, nodes_of(ctx, fields)))
 
     def window(self, window: GroupWindow) -> GroupWindowedTable:
         """Puts rows into windows of time; `group_by` has to name the window."""

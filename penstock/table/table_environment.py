@@ -12,7 +12,7 @@ from penstock.catalog.changelog_mode import ChangelogMode
 from penstock.catalog.objects import CatalogTable
 from penstock.catalog.schema import Schema
 from penstock.catalog.table_descriptor import TableDescriptor
-from penstock.common.errors import ValidationError
+from penstock.common.errors import NotSupportedError, ValidationError
 from penstock.common.typeinfo import RowTypeInfo
 from penstock.datastream.builder import deprecated
 from penstock.sql.dialect.statement_parser import parse_statement
@@ -120,6 +120,14 @@ class TableEnvironment:
             )
         self._session.catalogs.create_table(
             split_path(view_path), table.plan, temporary=True, if_not_exists=False
+        )
+
+    def create_view(self, view_path: str, table: Table, ignore_if_exists: bool | None = False) -> None:
+        """A view that the catalog keeps; only tables that are SQL text can be kept."""
+        raise NotSupportedError(
+            "create_view of a table",
+            "a catalog keeps the text of a view, and a table of the Table API has none",
+            do="use create_temporary_view(...), or CREATE VIEW in SQL",
         )
 
     # -- catalogs --------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -115,7 +116,8 @@ BOTH: list[Twin] = [
     ("SELECT add_up(a, b) AS c FROM t", lambda t, u: t.select(add(a, b).alias("c"))),
     ("SELECT a + b * 2 AS c FROM t", lambda t, u: t.select(call_sql("a + b * 2").alias("c"))),
     ("SELECT SUM(a) AS c, COUNT(s) AS d, AVG(x) AS e, MIN(b) AS f, MAX(b) AS g FROM t",
-     lambda t, u: t.select(a.sum.alias("c"), s.count.alias("d"), x.avg.alias("e"), b.min.alias("f"), b.max.alias("g"))),
+     lambda t, u: t.select(a.sum.alias("c"), s.count.alias("d"), x.avg.alias("e"), b.min.alias("f"),
+                           b.max.alias("g"))),
     ("SELECT s, SUM(a) AS c FROM t GROUP BY s", lambda t, u: t.group_by(s).select(s, a.sum.alias("c"))),
     ("SELECT s, b, SUM(a) + MAX(b) AS c FROM t GROUP BY s, b",
      lambda t, u: t.group_by(s, b).select(s, b, (a.sum + b.max).alias("c"))),
@@ -126,7 +128,8 @@ BOTH: list[Twin] = [
     ("SELECT STDDEV_POP(x) AS c, VAR_SAMP(x) AS d, COLLECT(s) AS e FROM t GROUP BY b",
      lambda t, u: t.group_by(b).select(x.stddev_pop.alias("c"), x.var_samp.alias("d"), s.collect.alias("e"))),
     ("SELECT FIRST_VALUE(a) AS c, LAST_VALUE(a) AS d, LISTAGG(s, ';') AS e FROM t GROUP BY b",
-     lambda t, u: t.group_by(b).select(a.first_value.alias("c"), a.last_value.alias("d"), s.list_agg(";").alias("e"))),
+     lambda t, u: t.group_by(b).select(a.first_value.alias("c"), a.last_value.alias("d"),
+                                       s.list_agg(";").alias("e"))),
     ("SELECT s, COALESCE(SUM(a), 0) AS c FROM t GROUP BY s",
      lambda t, u: t.group_by(s).select(s, coalesce(a.sum, 0).alias("c"))),
     ("SELECT s, avg_of(x) AS c FROM t GROUP BY s", lambda t, u: t.group_by(s).select(s, mean(x).alias("c"))),
@@ -149,9 +152,9 @@ BOTH: list[Twin] = [
     ("SELECT a FROM t UNION SELECT k FROM u", lambda t, u: t.select(a).union(u.select(k))),
     ("SELECT a FROM t INTERSECT SELECT k FROM u", lambda t, u: t.select(a).intersect(u.select(k))),
     ("SELECT a FROM t EXCEPT ALL SELECT k FROM u", lambda t, u: t.select(a).minus_all(u.select(k))),
-    ("SELECT a, s FROM t ORDER BY a DESC, s FETCH FIRST 5 ROWS ONLY",
+    ("SELECT a, s FROM t ORDER BY a DESC NULLS FIRST, s NULLS LAST FETCH FIRST 5 ROWS ONLY",
      lambda t, u: t.select(a, s).order_by(a.desc, s).fetch(5)),
-    ("SELECT a FROM t ORDER BY a LIMIT 5 OFFSET 2", lambda t, u: t.select(a).order_by(a.asc).limit(5, 2)),
+    ("SELECT a FROM t ORDER BY a NULLS LAST LIMIT 5 OFFSET 2", lambda t, u: t.select(a).order_by(a.asc).limit(5, 2)),
     ("SELECT a, b, x FROM t", lambda t, u: t.select(with_columns(range_("a", "x")))),
     ("SELECT b, x FROM t", lambda t, u: t.select(without_columns(a, range_(4, 9)))),
     ("SELECT k, v, k + 1 AS n FROM u", lambda t, u: u.add_columns((k + 1).alias("n"))),
@@ -164,7 +167,8 @@ BOTH: list[Twin] = [
     ("SELECT MAX(a) OVER (ORDER BY ts RANGE BETWEEN INTERVAL '5' SECOND PRECEDING AND CURRENT ROW) AS c FROM t",
      lambda t, u: t.over_window(Over.order_by(ts).preceding(lit(5).seconds).alias("w")).select(
          a.max.over(w).alias("c"))),
-    ("SELECT COUNT(a) OVER (PARTITION BY s ORDER BY ts RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS c FROM t",
+    ("SELECT COUNT(a) OVER (PARTITION BY s ORDER BY ts RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS c "
+     "FROM t",
      lambda t, u: t.over_window(Over.partition_by(s).order_by(ts).preceding(UNBOUNDED_RANGE).alias("w")).select(
          a.count.over(w).alias("c"))),
     ("SELECT COUNT(a) OVER (ORDER BY ts ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS c FROM t",
@@ -184,19 +188,25 @@ STREAMING: list[Twin] = [
      "GROUP BY SESSION(ts, INTERVAL '3' SECOND), s",
      lambda t, u: t.window(Session.with_gap(lit(3).seconds).on(ts).alias("w")).group_by(w, s).select(
          s, w.end.alias("c"), a.sum.alias("d"))),
-    ("SELECT TUMBLE_ROWTIME(ts, INTERVAL '1' MINUTE) AS c, MAX(a) AS d FROM t GROUP BY TUMBLE(ts, INTERVAL '1' MINUTE)",
+    ("SELECT TUMBLE_ROWTIME(ts, INTERVAL '1' MINUTE) AS c, MAX(a) AS d FROM t "
+     "GROUP BY TUMBLE(ts, INTERVAL '1' MINUTE)",
      lambda t, u: t.window(Tumble.over(lit(1).minutes).on(ts).alias("w")).group_by(w).select(
          w.rowtime.alias("c"), a.max.alias("d"))),
     ("SELECT TUMBLE_PROCTIME(pt, INTERVAL '1' HOUR) AS c, MAX(a) AS d FROM t GROUP BY TUMBLE(pt, INTERVAL '1' HOUR)",
      lambda t, u: t.window(Tumble.over(lit(1).hours).on(pt).alias("w")).group_by(w).select(
          w.proctime.alias("c"), a.max.alias("d"))),
 ]  # fmt: skip
-CASES = [(mode, *twin) for mode in ("batch", "streaming") for twin in BOTH] + [("streaming", *t) for t in STREAMING]
+CASES = [(mode, *twin) for mode in ("batch", "streaming") for twin in BOTH] + [
+    ("streaming", *t) for t in STREAMING
+]
 
 
 @pytest.fixture(scope="module")
 def environments() -> dict[str, TableEnvironment]:
-    settings = {"batch": EnvironmentSettings.in_batch_mode(), "streaming": EnvironmentSettings.in_streaming_mode()}
+    settings = {
+        "batch": EnvironmentSettings.in_batch_mode(),
+        "streaming": EnvironmentSettings.in_streaming_mode(),
+    }
     made = {mode: TableEnvironment.create(s) for mode, s in settings.items()}
     for env in made.values():
         env.execute_sql(
@@ -204,7 +214,9 @@ def environments() -> dict[str, TableEnvironment]:
             "m MAP<STRING, INT>, r ROW<p INT, q STRING>, pt AS PROCTIME(), WATERMARK FOR ts AS ts) "
             "WITH ('connector' = 'datagen', 'number-of-rows' = '1')"
         )
-        env.execute_sql("CREATE TABLE u (k BIGINT, v INT) WITH ('connector' = 'datagen', 'number-of-rows' = '1')")
+        env.execute_sql(
+            "CREATE TABLE u (k BIGINT, v INT) WITH ('connector' = 'datagen', 'number-of-rows' = '1')"
+        )
         env.create_temporary_system_function("add_up", add)
         env.create_temporary_system_function("split_up", split)
         env.create_temporary_system_function("avg_of", mean)
@@ -216,8 +228,6 @@ def plain(plan: object) -> str:
     text = repr(plan)
     for name, own in (("add_up", "add"), ("split_up", "split"), ("avg_of", "mean")):
         text = text.replace(f"'{name}'", f"'{own}'")
-    import re
-
     return re.sub(r"key='\w+'", "", text)
 
 

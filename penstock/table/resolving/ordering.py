@@ -21,9 +21,10 @@ def distinct(plan: Plan) -> Plan:
 
 
 def order_by(ctx: ProgramContext, plan: Plan, nodes: Sequence[Node]) -> Plan:
-    """The rows in an order."""
+    """The rows in an order. NULLs are the largest values here, as in Flink's Table API, but the smallest in SQL."""
     binder = NodeBinder(ctx, plan.fields, place=ctx.call)
-    keys = tuple(binder.sort_key(n) for n in Columns(ctx, plan.fields).spread(nodes))
+    found = (binder.sort_key(n) for n in Columns(ctx, plan.fields).spread(nodes))
+    keys = tuple(replace(key, nulls_first=key.descending) for key in found)
     if not keys:
         raise ctx.error("order_by needs a column")
     return Sort(plan.fields, plan, keys)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penstock.common.errors import NotSupportedError
 from penstock.sql.binder.group_windows import GroupWindows
 from penstock.sql.binder.grouping import GroupElement, Grouping
 from penstock.sql.binder.overs import with_windows
@@ -37,6 +36,17 @@ class Groups:
             for k in self.keys
             if isinstance(k, Apply) and k.function == "as" and isinstance(k.args[1], Value)
         }
+
+
+def checked_groups(
+    ctx: ProgramContext, plan: Plan, nodes: Sequence[Node], window: GroupWindowSpec | None = None
+) -> Groups:
+    """The keys of `group_by(...)`, of which each is an expression of the table's columns."""
+    keys = Columns(ctx, plan.fields).spread(nodes)
+    binder = NodeBinder(ctx, plan.fields, place=ctx.call, windows=Windows(window))
+    for key in keys:
+        binder.bind(key)
+    return Groups(tuple(keys), window)
 
 
 def select(
@@ -84,12 +94,6 @@ def group(
     ctx: ProgramContext, plan: Plan, rexes: Sequence[Rex], groups: Groups, binder: NodeBinder
 ) -> tuple[Plan, list[Rex]]:
     """The aggregate, and the expressions over its columns."""
-    if groups.window is not None and groups.window.counts_rows:
-        raise NotSupportedError(
-            "group windows of a number of rows",
-            "SQL has no form for them",
-            do="use a window of time, or ROW_NUMBER() OVER (...) in SQL",
-        )
     elements = [GroupElement([_unnamed(k)], [[0]]) for k in groups.keys]
     names = [f.name for f in plan.fields]
     plan, keys, sets, meanings = GroupWindows(ctx, binder).apply(plan, elements)

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from penstock.common.datatypes import RowType
-from penstock.common.errors import NotSupportedError
+from penstock.common.datatypes import ArrayType, RowType
 from penstock.sql.binder import literals
-from penstock.sql.plan.algebra import Field, Fields, Filter, Plan, TableFunctionScan
+from penstock.sql.plan.algebra import Field, Fields, Filter, Plan, TableFunctionScan, Unnest
 from penstock.sql.plan.rex import AggCall, Call, Const, InputRef, Rex, UdfCall
 from penstock.sql.user_functions import UserFunction, find_user_function
 from penstock.table.expression_parts.base import Operand
 from penstock.table.expression_parts.nodes import Apply, CallByName, CallOf, Name, Node, Value
+from penstock.table.list_aggregates import as_list_aggregate
 from penstock.table.resolving.binder import NodeBinder, Windows
 from penstock.table.resolving.columns import Columns
 from penstock.table.resolving.context import ProgramContext
@@ -213,12 +213,31 @@ def selected(ctx: ProgramContext, plan: Plan, visible: Plan, nodes: Sequence[Nod
 
 def flat_aggregated(ctx: ProgramContext, plan: Plan, groups: Groups, node: Node) -> Plan:
     """The keys and the rows that a table aggregate function gives."""
-    call, _ = _unaliased(node)
+    call, names = _unaliased(node)
     if not isinstance(call, CallOf) or getattr(call.function, "kind", "") != "table aggregate":
         raise ctx.error(
             f"flat_aggregate takes the call of a table aggregate function, got {node}",
             do="make one with udtaf(...)",
         )
-    raise NotSupportedError(
-        "flat_aggregate", "no operator runs table aggregate functions yet", where=ctx.call
-    )
+    lists, window = aggregated(ctx, plan, groups, replace(call, function=as_list_aggregate(call.function)))
+    if window is not None:
+        lists = project(ctx, lists, [f.name for f in window.visible(lists).fields], _visible(lists, window))
+    at = len(lists.fields) - 1
+    collection = InputRef(lists.fields[at].type, at)
+    assert isinstance(collection.type, ArrayType) and isinstance(collection.type.element_type, RowType)
+    added = tuple(Field(f.name, f.data_type) for f in collection.type.element_type)
+    spread = Unnest((*lists.fields, *added), lists, collection)
+    columns = [*range(at), *range(at + 1, len(spread.fields))]
+    refs = [InputRef(spread.fields[i].type, i, spread.fields[i].time) for i in columns]
+    labels = _flat_labels(ctx, added, names)
+    return project(ctx, spread, [*(f.name for f in lists.fields[:at]), *labels], refs)
+
+
+def _visible(plan: Plan, window: WindowColumns) -> list[Rex]:
+    return [InputRef(f.type, i, f.time) for i, f in enumerate(plan.fields) if f.name not in window.names]
+
+
+def _flat_labels(ctx: ProgramContext, added: Fields, names: list[str]) -> list[str]:
+    if names and len(names) != len(added):
+        raise ctx.error(f"the function gives {len(added)} columns, the alias names {len(names)}")
+    return names or [f.name for f in added]
