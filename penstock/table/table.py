@@ -13,8 +13,10 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from penstock.catalog.table_descriptor import TableDescriptor
-from penstock.common.errors import UnknownColumnError
+from penstock.common.datatypes import RowField, RowType
+from penstock.common.errors import NotSupportedError, UnknownColumnError
 from penstock.common.near_names import did_you_mean
+from penstock.common.types import Row
 from penstock.sql.operations.dml import execute_sinks, plan_insert_of
 from penstock.sql.operations.explain import explain_plans
 from penstock.sql.session import result_schema
@@ -335,6 +337,28 @@ class Table(Conveniences):
 
         return frame_of(self._session, self._plan)
 
+    def cache(self) -> Table:
+        """Runs the query of a bounded table once; what comes back has its rows and computes nothing again."""
+        if self._session.streaming:
+            raise NotSupportedError(
+                "Table.cache in streaming mode",
+                "a table that changes has no rows to keep",
+                do="use batch mode",
+            )
+        from penstock.table.elements import local_rows
+
+        columns = RowType([RowField(f.name, f.type) for f in self._plan.fields])
+        rows = [Row(*row) for row in self._session.query(self._plan).rows()]
+        return self._with(local_rows(rows, columns, "UTC", verify=False))
+
+    def create_temporal_table_function(self, time_attribute: Any, primary_key: Any) -> Any:
+        """Flink 1.x's temporal table function."""
+        raise NotSupportedError(
+            "create_temporal_table_function",
+            "Flink 2.x has no temporal table functions in Python",
+            do="join with FOR SYSTEM_TIME AS OF in SQL: sql_query(...)",
+        )
+
     def to_changelog(self, *arguments: Expression[Any]) -> Table:
         """Changes as rows of a table that is only appended to."""
         raise _changelog_functions("to_changelog")
@@ -345,8 +369,6 @@ class Table(Conveniences):
 
 
 def _changelog_functions(call: str) -> Exception:
-    from penstock.common.errors import NotSupportedError
-
     return NotSupportedError(
         f"Table.{call}",
         "it needs process table functions",

@@ -158,6 +158,8 @@ def test_a_changelog_is_refused_by_a_sink_that_only_appends(env: TableEnvironmen
 def test_what_is_not_there_says_so(orders: Table) -> None:
     for missing in (
         lambda: orders.to_changelog(),
+        lambda: orders.cache(),
+        lambda: orders.create_temporal_table_function(col("id"), col("item")),
         lambda: (
             orders.window(Tumble.over(row_interval(2)).on(col("id")).alias("w"))
             .group_by(col("w"))

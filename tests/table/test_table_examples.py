@@ -25,7 +25,7 @@ EXPECTED = {
     ],
     "group_and_join": ["Oslo 7", "Rome 5", "no rank: Bonn"],
     "insert_and_sql": ["ink 9", "ink 9", "pen 4", "pen 7"],
-    "pandas_and_conveniences": ["6", "['?', 'a', 'a', 'b']", "[2, 3]", "[1, 2]", "['A', 'A', 'b']"],
+    "pandas_and_conveniences": ["(2, 2)", "6", "['?', 'a', 'a', 'b']", "[2, 3]", "[1, 2]", "['A', 'A', 'b']"],
     "stream_query_stream": ["6 x PEN", "80 x PEN"],
     "upserts_as_table": ["[1, 3]"],
     "windows": [
