@@ -39,7 +39,7 @@ unit: setup
 conformance: conformance-datastream conformance-sql
 
 conformance-datastream: setup
-	$(RUN) --skips docs/differences.md $$(ls tests/conformance/datastream/*.py | grep -v '/table_') tests/conformance/mixed
+	$(RUN) --skips docs/differences.md tests/conformance/datastream tests/conformance/mixed
 
 conformance-sql: setup
 	$(RUN) --skips docs/differences.md --mode batch $(addprefix tests/conformance/sql/,functions types ddl setops group_agg join over topn window cdc)

@@ -7,6 +7,7 @@ objects belong to the session and hide a catalog's object of the same path.
 from __future__ import annotations
 
 import copy
+import itertools
 from typing import Any
 
 from penstock.catalog.catalog import Catalog
@@ -33,6 +34,7 @@ class CatalogManager:
         self.temporary_functions: dict[ObjectIdentifier, Any] = {}
         self.system_functions: dict[str, Any] = {}
         self.modules = Modules()
+        self._unnamed = itertools.count()
 
     def at(self, catalog: str, database: str) -> CatalogManager:
         """The same catalogs seen from another current database."""
@@ -137,6 +139,12 @@ class CatalogManager:
             return identifier
         self._checked(identifier).create_table(identifier.to_object_path(), table, if_not_exists)
         return identifier
+
+    def name_unnamed(self, table: Any) -> str:
+        """Makes a table that has no name a temporary one, so that a query can speak of it."""
+        name = f"UnnamedTable${next(self._unnamed)}"
+        self.create_table((name,), table, temporary=True, if_not_exists=False)
+        return name
 
     def _checked(self, identifier: ObjectIdentifier) -> Catalog:
         catalog = self.catalog(identifier.catalog_name)

@@ -85,6 +85,12 @@ class TypeMismatchError(ValidationError, TypeError):
     code = "TYPE_MISMATCH"
 
 
+class UnknownColumnError(ValidationError, AttributeError):
+    """A table was asked for a column, as its attribute, that it does not have."""
+
+    code = "UNKNOWN_COLUMN"
+
+
 class NotSupportedError(PenstockError):
     """Flink has it, penstock does not (yet): `not supported: …, because …`."""
 

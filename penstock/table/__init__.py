@@ -15,14 +15,25 @@ if TYPE_CHECKING:
     from penstock.table.data_view import DataView, ListView, MapView
     from penstock.table.environment_settings import EnvironmentSettings
     from penstock.table.explain_detail import ExplainDetail
+    from penstock.table.expression import Expression
     from penstock.table.module import Module, ModuleEntry
     from penstock.table.result_kind import ResultKind
     from penstock.table.schema import Schema
     from penstock.table.sql_dialect import SqlDialect
     from penstock.table.statement_set import StatementSet
+    from penstock.table.table import (
+        AggregatedTable,
+        FlatAggregateTable,
+        GroupedTable,
+        GroupWindowedTable,
+        OverWindowedTable,
+        Table,
+        WindowGroupedTable,
+    )
     from penstock.table.table_config import TableConfig
     from penstock.table.table_descriptor import FormatDescriptor, TableDescriptor
     from penstock.table.table_environment import StreamTableEnvironment, TableEnvironment
+    from penstock.table.table_pipeline import TablePipeline
     from penstock.table.table_result import CloseableIterator, TableResult
     from penstock.table.table_schema import TableSchema
     from penstock.table.types import DataTypes
@@ -37,6 +48,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "AggregateFunction": "udf",
+    "AggregatedTable": "table",
     "AsyncScalarFunction": "udf",
     "ChangelogMode": "changelog_mode",
     "CloseableIterator": "table_result",
@@ -44,12 +56,17 @@ _HOMES = {
     "DataTypes": "types",
     "EnvironmentSettings": "environment_settings",
     "ExplainDetail": "explain_detail",
+    "Expression": "expression",
+    "FlatAggregateTable": "table",
     "FormatDescriptor": "table_descriptor",
     "FunctionContext": "udf",
     "ListView": "data_view",
     "MapView": "data_view",
     "Module": "module",
     "ModuleEntry": "module",
+    "GroupWindowedTable": "table",
+    "GroupedTable": "table",
+    "OverWindowedTable": "table",
     "ResultKind": "result_kind",
     "Row": "types",
     "RowKind": "types",
@@ -58,17 +75,21 @@ _HOMES = {
     "SqlDialect": "sql_dialect",
     "StatementSet": "statement_set",
     "StreamTableEnvironment": "table_environment",
+    "Table": "table",
     "TableAggregateFunction": "udf",
     "TableConfig": "table_config",
     "TableDescriptor": "table_descriptor",
     "TableEnvironment": "table_environment",
     "TableFunction": "udf",
     "TableSchema": "table_schema",
+    "TablePipeline": "table_pipeline",
     "TableResult": "table_result",
+    "WindowGroupedTable": "table",
 }
 
 __all__ = [
     "AggregateFunction",
+    "AggregatedTable",
     "AsyncScalarFunction",
     "ChangelogMode",
     "CloseableIterator",
@@ -76,12 +97,17 @@ __all__ = [
     "DataView",
     "EnvironmentSettings",
     "ExplainDetail",
+    "Expression",
+    "FlatAggregateTable",
     "FormatDescriptor",
     "FunctionContext",
+    "GroupWindowedTable",
+    "GroupedTable",
     "ListView",
     "MapView",
     "Module",
     "ModuleEntry",
+    "OverWindowedTable",
     "ResultKind",
     "Row",
     "RowKind",
@@ -90,13 +116,16 @@ __all__ = [
     "SqlDialect",
     "StatementSet",
     "StreamTableEnvironment",
+    "Table",
     "TableAggregateFunction",
     "TableConfig",
     "TableDescriptor",
     "TableEnvironment",
     "TableFunction",
+    "TablePipeline",
     "TableResult",
     "TableSchema",
+    "WindowGroupedTable",
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from penstock.sql.streaming.jobs import lowered_inserts
 from penstock.sql.streaming.planner import Planner
 from penstock.table.explain_detail import ExplainDetail
 from penstock.table.table import Table, insert_of
+from penstock.table.table_pipeline import TablePipeline
 from penstock.table.table_result import TableResult
 
 if TYPE_CHECKING:
@@ -37,10 +39,22 @@ class StatementSet:
         self._inserts.append(statement)
         return self
 
+    def add(self, table_pipeline: TablePipeline) -> StatementSet:
+        """An insertion that `Table.insert_into` has made, together with the other ones."""
+        if not isinstance(table_pipeline, TablePipeline):
+            raise ValidationError(
+                f"add takes what Table.insert_into(...) returns, got {table_pipeline!r}",
+                do="use add_insert(path, table) or add_insert_sql(text)",
+            )
+        self._inserts.append(table_pipeline.sink)
+        return self
+
     def add_insert(
         self, target_path_or_descriptor: Any, table: Table, overwrite: bool = False
     ) -> StatementSet:
         """Writes a table to a table of the catalog, together with the other insertions."""
+        if not isinstance(table, Table):
+            raise ValidationError(f"add_insert takes a table, got {table!r}")
         self._inserts.append(insert_of(self._session, table.plan, target_path_or_descriptor, overwrite))
         return self
 
@@ -52,6 +66,17 @@ class StatementSet:
 
     def explain(self, *extra_details: ExplainDetail) -> str:
         return explain_plans(self._session, list(self._sinks()), tuple(d.name for d in extra_details))
+
+    def print_explain(self, *extra_details: ExplainDetail) -> None:
+        """Writes the plans to standard output."""
+        sys.stdout.write(self.explain(*extra_details) + "\n")
+
+    def attach_as_datastream(self) -> None:
+        """Adds the insertions to a DataStream program; only a StreamTableEnvironment has one."""
+        raise ValidationError(
+            "this environment has no DataStream program to attach to",
+            do="make it with StreamTableEnvironment.create(env), or call execute()",
+        )
 
     def execute(self) -> TableResult:
         sinks = self._sinks()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from penstock.catalog.catalog import Catalog, CatalogDescriptor
@@ -14,6 +14,7 @@ from penstock.catalog.schema import Schema
 from penstock.catalog.table_descriptor import TableDescriptor
 from penstock.common.errors import NotSupportedError, ValidationError
 from penstock.common.typeinfo import RowTypeInfo
+from penstock.datastream.builder import deprecated
 from penstock.datastream.shipped_files import ShippedFiles
 from penstock.sql.dialect.statement_parser import parse_statement
 from penstock.sql.dialect.statements import QueryStatement
@@ -24,8 +25,10 @@ from penstock.sql.user_functions import as_user_function
 from penstock.table.environment_settings import EnvironmentSettings
 from penstock.table.explain_detail import ExplainDetail
 from penstock.table.module import Module, ModuleEntry
+from penstock.table.sources import rows_of_elements, table_of_descriptor
 from penstock.table.statement_set import StatementSet, StreamStatementSet
 from penstock.table.stream_bridge import converted, stream_from_table, table_from_stream
+from penstock.table.stream_fields import flagged_stream, table_from_fields, typed_stream
 from penstock.table.table import Table
 from penstock.table.table_config import ConfigMapping, LayeredMapping, TableConfig
 from penstock.table.table_result import TableResult
@@ -94,11 +97,43 @@ class TableEnvironment:
 
     def from_path(self, path: str) -> Table:
         """A table or view of the catalogs."""
+        if not isinstance(path, str):
+            raise ValidationError(f"from_path takes the path of a table, got {path!r}")
         quoted = ".".join(f"`{part.replace('`', '``')}`" for part in split_path(path))
-        return self.sql_query(f"SELECT * FROM {quoted}")
+        statement = parse_statement(f"SELECT * FROM {quoted}")
+        assert isinstance(statement, QueryStatement)
+        source = statement.ast.args["from_"].this  # the table itself: `*` would be a projection of nothing
+        return Table(self._session.bind(source, statement.sql), self._session)
 
-    def create_temporary_view(self, view_path: str, table: Any, *fields_or_schema: Any) -> None:
+    def scan(self, *table_path: str) -> Table:
+        """A table or view, by the parts of its path: Flink 1.x's `from_path`."""
+        deprecated("scan", "from_path")
+        return self.from_path(".".join(f"`{part}`" for part in table_path))
+
+    def from_descriptor(self, descriptor: TableDescriptor) -> Table:
+        """A table that only a descriptor names."""
+        return Table(table_of_descriptor(self._session, descriptor), self._session)
+
+    def from_elements(self, elements: Iterable[Any], schema: Any = None, verify_schema: bool = True) -> Table:
+        """A table of Python values: rows, tuples, dicts, or expressions `row(...)`.
+
+        Args:
+            schema: A ROW type, a type of single values, names of columns, or None, which infers both.
+            verify_schema: Whether each value is checked against its declared type.
+        """
+        return Table(rows_of_elements(self._session, elements, schema, verify_schema), self._session)
+
+    def from_pandas(self, pdf: Any, schema: Any = None, splits_num: int = 1) -> Table:
+        """A table of a pandas DataFrame; `schema` are names, types or a ROW type for its columns."""
+        from penstock.table.pandas_frames import rows_of_frame
+
+        return Table(rows_of_frame(pdf, schema), self._session)
+
+    def create_temporary_view(
+        self, view_path: str, table_or_data_stream: Any, *fields_or_schema: Any
+    ) -> None:
         """A name for a table, under which SQL finds it."""
+        table = table_or_data_stream
         if not isinstance(table, Table):
             raise ValidationError(
                 f"a view is made of a table, got {type(table).__name__}",
@@ -106,6 +141,14 @@ class TableEnvironment:
             )
         self._session.catalogs.create_table(
             split_path(view_path), table.plan, temporary=True, if_not_exists=False
+        )
+
+    def create_view(self, view_path: str, table: Table, ignore_if_exists: bool | None = False) -> None:
+        """A view that the catalog keeps; only tables that are SQL text can be kept."""
+        raise NotSupportedError(
+            "create_view of a table",
+            "a catalog keeps the text of a view, and a table of the Table API has none",
+            do="use create_temporary_view(...), or CREATE VIEW in SQL",
         )
 
     # -- catalogs --------------------------------------------------------------------------------------
@@ -318,13 +361,11 @@ class StreamTableEnvironment(TableEnvironment):
                 "the DataStream belongs to another StreamExecutionEnvironment than this StreamTableEnvironment",
                 do="call StreamTableEnvironment.create(env) with the environment that made the stream",
             )
-        if len(given) > 1 or not (schema is None or isinstance(schema, Schema)):
-            raise NotSupportedError(
-                "from_data_stream with expressions",
-                "the Table API is not part of this build",
-                do="pass a Schema",
-            )
         name = f"stream_{next(self._streams)}"
+        if given and not isinstance(schema, Schema):
+            return Table(table_from_fields(self._session, data_stream, name, given), self._session)
+        if len(given) > 1:
+            raise ValidationError("from_data_stream takes one schema, or expressions")
         plan, declared = table_from_stream(self._session, data_stream, name, schema, mode)
         return Table(plan, self._session, declared)
 
@@ -342,6 +383,16 @@ class StreamTableEnvironment(TableEnvironment):
         mode = changelog_mode or ChangelogMode.all()
         plan, timed = converted(table.plan, target_schema)
         return stream_from_table(self._session, self._stream_environment, plan, self._prefix(), mode, timed)
+
+    def to_append_stream(self, table: Table, type_info: Any) -> Any:
+        """The rows of a table that is only appended to, as elements of a type."""
+        deprecated("to_append_stream", "to_data_stream")
+        return typed_stream(self.to_data_stream(table), type_info)
+
+    def to_retract_stream(self, table: Table, type_info: Any) -> Any:
+        """The changes of a table as pairs: whether the row is added or taken back, and the row."""
+        deprecated("to_retract_stream", "to_changelog_stream")
+        return flagged_stream(self.to_changelog_stream(table), type_info)
 
     def _prefix(self) -> str:
         """Tells the operators of this border from those of other ones in the same job."""

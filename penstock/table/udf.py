@@ -20,7 +20,6 @@ from typing import Any, Generic, TypeVar
 
 from penstock.common.datatype_parser import parse_type
 from penstock.common.datatypes import DataType, DataTypes, RowType
-from penstock.common.errors import NotSupportedError
 from penstock.sql.async_calls import is_async
 from penstock.sql.user_functions import FunctionContext, UserFunction
 
@@ -145,8 +144,9 @@ class UserDefinedFunctionWrapper:
         self._result_type = _data_type(result_type, "result_type")
         self._input_types = _input_types(input_types)
         self._deterministic = own is not False if deterministic is None else deterministic
-        self._name = name or getattr(func, "__name__", type(func).__name__)
+        self._name: str = name or getattr(func, "__name__", None) or type(func).__name__
         self._func_type = func_type
+        self._alias_names: tuple[str, ...] = ()
 
     def to_user_function(self, name: str) -> UserFunction:
         return UserFunction(
@@ -160,9 +160,16 @@ class UserDefinedFunctionWrapper:
         )
 
     def __call__(self, *args: Any) -> Any:
-        raise NotSupportedError(
-            "a function call as a Table API expression", "functions are called from SQL text here"
-        )
+        """The call as an expression of the Table API: `add(col("a"), 1)`."""
+        from penstock.table.expression_parts.base import make, node_of
+        from penstock.table.expression_parts.nodes import CallOf
+
+        return make(CallOf(self.to_user_function(self._name), self._name, tuple(node_of(a) for a in args)))
+
+    def alias(self, *alias_names: str) -> UserDefinedFunctionWrapper:
+        """Names for the columns of the function, where it is called with whole rows."""
+        self._alias_names = alias_names
+        return self
 
 
 def _data_type(given: Any, what: str) -> DataType:

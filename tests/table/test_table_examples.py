@@ -11,8 +11,33 @@ import pytest
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples" / "table"
 EXPECTED = {
     "changelog_to_process_function": ["[('be', 1), ('to', 2)]"],
+    "columns": ["['product', 'price', 'n', 'total']", "['item', 'price', 'n']", "PEN 2.5 4 10.0"],
+    "expressions": ["PEN-1 3.0 cheap no 3", "INK-2 14.4 dear true 3"],
+    "functions": [
+        "udf 4",
+        "udf 9",
+        "map AB 3",
+        "map C 4",
+        "udtf a 0",
+        "udtf b 1",
+        "udtf c 0",
+        "udaf 2.5",
+    ],
+    "group_and_join": ["Oslo 7", "Rome 5", "no rank: Bonn"],
+    "insert_and_sql": ["ink 9", "ink 9", "pen 4", "pen 7"],
+    "pandas_and_conveniences": ["(2, 2)", "6", "['?', 'a', 'a', 'b']", "[2, 3]", "[1, 2]", "['A', 'A', 'b']"],
     "stream_query_stream": ["6 x PEN", "80 x PEN"],
     "upserts_as_table": ["[1, 3]"],
+    "windows": [
+        "window a 10 3",
+        "window b 10 5",
+        "window a 20 4",
+        "so far a 1",
+        "so far b 5",
+        "so far a 3",
+        "so far a 7",
+    ],
+    "word_count": ["to 3", "the 2"],
 }
 
 

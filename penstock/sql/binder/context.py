@@ -31,7 +31,7 @@ class BindContext:
     def for_text(self, sql: str) -> BindContext:
         return replace(self, sql=sql)
 
-    def error(self, what: str, node: Any = None, do: str | None = None) -> SqlError:
+    def error(self, what: str, node: Any = None, do: str | None = None) -> ValidationError:
         """An error that underlines the node."""
         start, length = position(node)
         if start is None or not self.sql:

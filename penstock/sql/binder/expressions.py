@@ -357,7 +357,7 @@ class ExpressionBinder:
 
     def _user_call(self, name: str, user: UserFunction, arguments: list[Any], node: Any) -> Rex:
         if user.kind == "aggregate":
-            call = self._aggregate(_user_aggregate(user), name, arguments, node)
+            call = self._aggregate(user_aggregate(user), name, arguments, node)
             return replace(call, args=self._fitting(user, call.args, node), function=user)
         if user.kind != "scalar":
             raise self._ctx.error(f"{name} is a {user.kind} function", node, do="call it in the FROM clause")
@@ -461,7 +461,7 @@ class ExpressionBinder:
             node = node.this
         name = node.this.upper() if isinstance(node, exp.Anonymous) and isinstance(node.this, str) else ""
         user = find_user_function(self._ctx.catalogs, name) if name else None
-        definition = FUNCTIONS.get(name) if user is None else _user_aggregate(user)
+        definition = FUNCTIONS.get(name) if user is None else user_aggregate(user)
         if definition is None or definition.kind not in ("aggregate", "window"):
             raise self._ctx.error(f"{name or 'this'} is not a function that takes OVER", node)
         items, distinct, order = self._unpack(node.expressions)
@@ -502,7 +502,7 @@ def _in_json_builder(node: Any) -> bool:
     return str(getattr(node.parent, "this", "")).upper() in _JSON_BUILDERS
 
 
-def _user_aggregate(user: UserFunction) -> FunctionDef:
+def user_aggregate(user: UserFunction) -> FunctionDef:
     """A user's function as the registry would describe it."""
     kind: Any = user.kind
     return FunctionDef(user.name, kind, lambda args: user.result_type([a.type for a in args]))

@@ -85,13 +85,14 @@ class QueryBinder:
             i = 0
             while i < len(operators):
                 if type(operators[i]) in kinds:
-                    plans[i : i + 2] = [self._combine(operators[i], plans[i], plans[i + 1])]
+                    plans[i : i + 2] = [self.combine(operators[i], plans[i], plans[i + 1])]
                     del operators[i]
                 else:
                     i += 1
         return plans[0]
 
-    def _combine(self, node: exp.SetOperation, left: Plan, right: Plan) -> Plan:
+    def combine(self, node: exp.SetOperation, left: Plan, right: Plan) -> Plan:
+        """One UNION, INTERSECT or EXCEPT; both sides are cast to their common types."""
         kind = _SET_KINDS[type(node)]
         all_ = not node.args.get("distinct", True)
         label = kind + (" ALL" if all_ else "")

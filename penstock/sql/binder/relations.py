@@ -200,7 +200,7 @@ class RelationBinder:
         moved = [Relation(r.alias, r.start + width, r.fields, r.path) for r in relations]
         scope = Scope([*left.scope.relations, *moved], self._outer, list(left.scope.merged))
         condition, merged = self._condition(left, plan, scope, kind, join)
-        fields = _joined_fields(left.plan.fields, plan.fields, kind)
+        fields = joined_fields(left.plan.fields, plan.fields, kind)
         hints = tuple(name for name, _ in parse_hints(join.meta.get("hint")))
         result = Join(fields, left.plan, plan, kind, condition, hints, self._ttl_ms(left, relations))
         return Bound(result, self._after_join(scope, fields, merged))
@@ -412,7 +412,9 @@ def _column_name(node: Any) -> str:
     return str(node.name)
 
 
-def _joined_fields(left: Fields, right: Fields, kind: str) -> Fields:
+def joined_fields(left: Fields, right: Fields, kind: str) -> Fields:
+    """The columns of a join; those of a side that may be missing can be NULL."""
+
     def nullable(fields: Fields) -> Fields:
         return tuple(replace(f, type=f.type.nullable()) for f in fields)
 

@@ -22,12 +22,13 @@ from penstock.sql.binder.expressions import ExpressionBinder
 from penstock.sql.binder.group_windows import GroupWindows
 from penstock.sql.binder.grouping import Grouping, grouping_elements
 from penstock.sql.binder.hints import select_hints
+from penstock.sql.binder.overs import with_windows
 from penstock.sql.binder.query import QueryBinder
 from penstock.sql.binder.relations import RelationBinder
 from penstock.sql.binder.scope import Merged, Scope
 from penstock.sql.binder.tables import time_of
-from penstock.sql.plan.algebra import Aggregate, Field, Filter, Over, Plan, Project
-from penstock.sql.plan.rex import AggCall, InputRef, OverCall, Rex, SortKey, transform, walk
+from penstock.sql.plan.algebra import Aggregate, Field, Filter, Plan, Project
+from penstock.sql.plan.rex import AggCall, InputRef, OverCall, Rex, SortKey, walk
 
 
 class SelectBinder:
@@ -53,7 +54,7 @@ class SelectBinder:
             plan, items, having, order = self._group(plan, scope, items, having, order, group_windows)
         if having is not None:
             plan = Filter(plan.fields, plan, having)
-        plan, rexes = self._over(plan, [*items, *(k.rex for k, _ in order)])
+        plan, rexes = with_windows(self._ctx, plan, [*items, *(k.rex for k, _ in order)], self._node)
         items, sort_rexes = rexes[: len(items)], rexes[len(items) :]
         for condition in items[len(names) :]:
             plan = Filter(plan.fields, plan, condition)
@@ -212,33 +213,6 @@ class SelectBinder:
         """What STATE_TTL says about the groups of a query of one table."""
         names = [r.alias for r in scope.relations]
         return select_hints(self._node).ttl_ms.get(names[0] or "") if len(names) == 1 else None
-
-    def _over(self, plan: Plan, rexes: list[Rex]) -> tuple[Plan, list[Rex]]:
-        """Moves window calls into an `Over` node and leaves their columns in the expressions."""
-        calls: list[OverCall] = []
-        for rex in rexes:
-            for part in walk(rex):
-                if isinstance(part, OverCall) and part not in calls:
-                    calls.append(part)
-        if not calls:
-            return plan, rexes
-        self._check_windows(calls)
-        width = len(plan.fields)
-        fields = (*plan.fields, *(Field(f"w{i}", c.type) for i, c in enumerate(calls)))
-
-        def column(part: Rex) -> Rex | None:
-            return InputRef(part.type, width + calls.index(part)) if isinstance(part, OverCall) else None
-
-        return Over(fields, plan, tuple(calls)), [transform(r, column) for r in rexes]
-
-    def _check_windows(self, calls: list[OverCall]) -> None:
-        if not self._ctx.streaming:
-            return
-        if len({(c.partition, c.order, c.frame) for c in calls}) > 1:
-            raise self._ctx.error("streaming OVER aggregates of one SELECT must share one window", self._node)
-        for call in calls:
-            if call.frame is not None and call.frame.end[0] == "FOLLOWING":
-                raise self._ctx.error("a streaming OVER window cannot end in FOLLOWING rows", self._node)
 
     # -- output ----------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ Every node knows its `fields`: name, type and whether the column is a time attri
 be unique; positions are what counts. Nodes are frozen dataclasses and never contain SQL text or Spark
 objects, so they can be printed (`explain`), compared and rewritten (`sql/plan/rules`).
 
-    leaves      Scan, Values
+    leaves      Scan, Values, LocalRows
     linear      Project, Filter, Watermark, WindowTvf (TUMBLE/HOP/CUMULATE), Unnest, TableFunctionScan, Union
     stateful    Join, Correlate, TemporalJoin, LookupJoin, Aggregate, Over, SetOp, Sort, MatchRecognize
     root        InsertInto
@@ -142,6 +142,23 @@ class Values(Plan):
 
     def describe(self) -> str:
         return f"Values(rows=[{len(self.rows)}])"
+
+
+class LocalTable:
+    """Rows that the program itself holds: an Arrow table with columns c0, c1, …; equal only to itself."""
+
+    def __init__(self, table: Any) -> None:
+        self.table = table
+
+
+@dataclass(frozen=True)
+class LocalRows(Plan):
+    """Rows of the program: `from_elements`, `from_pandas`."""
+
+    data: LocalTable
+
+    def describe(self) -> str:
+        return f"LocalRows(rows=[{self.data.table.num_rows}])"
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ session's time zone) never touch the user's session. One plan is one `spark.sql(
 from __future__ import annotations
 
 import re
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +17,13 @@ from penstock.connectors.registry import find_connector
 from penstock.connectors.table import SinkRequest, TableConnector
 from penstock.runtime.spark.failures import raised_message
 from penstock.sql.functions.text import quoted_name
-from penstock.sql.plan.algebra import InsertInto, Plan, Scan, walk_plan
+from penstock.sql.plan.algebra import InsertInto, LocalRows, LocalTable, Plan, Scan, walk_plan
 from penstock.sql.plan.optimizer import optimize
 from penstock.sql.plan.required_columns import required_columns
 from penstock.sql.spark import connector as _connector  # noqa: F401  (registers 'spark')
 from penstock.sql.spark import connector_io
 from penstock.sql.spark.decimal_sums import Sums, decimal_sums, way_after
+from penstock.sql.spark.local_rows import local_frame
 from penstock.sql.spark.text import SparkWriter
 from penstock.sql.spark.unscaled import UNSCALED
 from penstock.sql.spark.values import row_reader
@@ -47,6 +49,7 @@ class BatchExecutor:
         self._config = config
         self._spark: SparkSession | None = None
         self._unscaled = False
+        self._local_views: dict[LocalTable, str] = {}
 
     @property
     def spark(self) -> SparkSession:
@@ -174,7 +177,17 @@ class BatchExecutor:
             )
         return connector
 
-    def _relation(self, scan: Scan, needed: set[int] | None) -> str:
+    def _local(self, rows: LocalRows) -> str:
+        """A view of the program's own rows, made once."""
+        if rows.data not in self._local_views:
+            self._local_views[rows.data] = f"penstock_local_{uuid.uuid4().hex}"
+            frame = local_frame(self.spark, rows)
+            frame.createOrReplaceTempView(self._local_views[rows.data])
+        return f"SELECT * FROM {self._local_views[rows.data]}"
+
+    def _relation(self, scan: Scan | LocalRows, needed: set[int] | None) -> str:
+        if isinstance(scan, LocalRows):
+            return self._local(scan)
         connector = self._source(scan)
         stored = [c.name for c in scan.table.schema.columns if c.is_physical]
         columns = stored if needed is None else [n for i, n in enumerate(stored) if i in needed]

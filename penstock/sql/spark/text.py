@@ -34,6 +34,7 @@ from penstock.sql.plan.algebra import (
     DataFrameScan,
     Filter,
     Join,
+    LocalRows,
     MatchRecognize,
     Plan,
     Project,
@@ -84,7 +85,7 @@ class SparkWriter:
 
     def __init__(
         self,
-        relation_of: Callable[[Scan], str],
+        relation_of: Callable[[Scan | LocalRows], str],
         udf_text: Callable[[UdfCall, list[str]], str] | None = None,
     ) -> None:
         self._relation_of = relation_of
@@ -118,6 +119,9 @@ class SparkWriter:
 
     def _data_frame(self, plan: DataFrameScan) -> str:
         return plan.relation
+
+    def _local_rows(self, plan: LocalRows) -> str:
+        return self._relation_of(plan)
 
     def _values(self, plan: Values) -> str:
         if not plan.fields:
@@ -464,6 +468,7 @@ _WRITERS: dict[type, Callable[[SparkWriter, Any], str]] = {
     Scan: _W._scan,
     DataFrameScan: _W._data_frame,
     Values: _W._values,
+    LocalRows: _W._local_rows,
     Project: _W._project,
     Filter: _W._filter,
     Watermark: _W._watermark,

@@ -20,6 +20,7 @@ from typing import Any
 from penstock.common.datatypes import RowType
 from penstock.common.pickling import ship
 from penstock.connectors.sink import Sink
+from penstock.connectors.source import Source
 from penstock.delta.local.base import LocalStage
 from penstock.delta.local.top_n import LocalTopN
 from penstock.formats.arrow_rows import columns_type
@@ -37,6 +38,7 @@ from penstock.runtime.tables.delta import DeltaTableOperator
 from penstock.runtime.tables.local import LocalTableOperator
 from penstock.runtime.tables.lookup import LookupTableOperator
 from penstock.runtime.tables.watermark import WatermarkTableOperator
+from penstock.sql.plan.algebra import Fields, Plan
 from penstock.sql.streaming.distribution import is_in_place
 from penstock.sql.streaming.linear import Linear, linear_parts, table_type
 from penstock.sql.streaming.physical import (
@@ -50,7 +52,7 @@ from penstock.sql.streaming.physical import (
     ValuesNode,
     WatermarkNode,
 )
-from penstock.sql.streaming.values import values_source
+from penstock.sql.streaming.values import ValuesSource, values_source
 
 
 @dataclass
@@ -97,8 +99,13 @@ class Lowering:
         )
 
     def _values(self, node: ValuesNode) -> Transformation:
-        assert node.values is not None
-        made, fields, steps = values_source(node.values, self.linear.zone)
+        if node.local is not None:
+            made: Source = ValuesSource(node.local.table)
+            fields: Fields = (*node.fields, *HIDDEN)
+            steps: list[Plan] = []
+        else:
+            assert node.values is not None
+            made, fields, steps = values_source(node.values, self.linear.zone)
         source = SourceTransformation(
             node.name, output_type=table_type(fields), parallelism=1, uid=node.uid, source=made
         )

@@ -24,7 +24,7 @@ from penstock.connectors.table import TableConnector
 from penstock.delta.base import DeltaOperator
 from penstock.delta.columns import KIND, POSITION, WATERMARK
 from penstock.delta.local.base import LocalStage
-from penstock.sql.plan.algebra import DataFrameScan, Field, Fields, Plan, Project, Scan, Values
+from penstock.sql.plan.algebra import DataFrameScan, Field, Fields, LocalTable, Plan, Project, Scan, Values
 from penstock.sql.plan.rex import Const, InputRef, Rex
 
 HIDDEN: Fields = (
@@ -72,9 +72,10 @@ class ScanNode(PhysicalNode):
 
 @dataclass(eq=False)
 class ValuesNode(PhysicalNode):
-    """Constant rows."""
+    """Constant rows: expressions, or a table that is there already."""
 
     values: Values | None = None
+    local: LocalTable | None = None
 
 
 @dataclass(eq=False)

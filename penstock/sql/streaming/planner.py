@@ -26,6 +26,7 @@ from penstock.sql.plan.algebra import (
     Field,
     Filter,
     Join,
+    LocalRows,
     MatchRecognize,
     Over,
     Plan,
@@ -257,6 +258,9 @@ class Planner:
             return stream.project((), ())
         return self.add(ValuesNode("Values", plan.fields, values=plan))
 
+    def _local_rows(self, plan: LocalRows) -> Stream:
+        return self.add(ValuesNode(plan.describe(), plan.fields, local=plan.data))
+
     def _data_frame(self, plan: DataFrameScan) -> Stream:
         raise NotSupportedError("a Spark relation in streaming mode", "only tables of connectors stream")
 
@@ -451,6 +455,7 @@ _PLANNERS: dict[type, Callable[[Planner, Any], Stream]] = {
     StreamScan: _P._stream_scan,
     DataFrameScan: _P._data_frame,
     Values: _P._values,
+    LocalRows: _P._local_rows,
     Project: _P._project,
     Filter: _P._filter,
     Watermark: _P._watermark,

@@ -1,0 +1,39 @@
+"""What binding needs to know, where there is a line of Python instead of a text of SQL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.common.errors import PenstockError, SqlError, ValidationError
+from penstock.datastream.builder import call_site
+from penstock.sql.binder.context import BindContext
+from penstock.sql.session import SqlSession
+
+
+@dataclass(frozen=True)
+class ProgramContext(BindContext):
+    """A context whose errors say which call of the program they are about."""
+
+    call: str = ""
+
+    def error(self, what: str, node: Any = None, do: str | None = None) -> ValidationError:
+        if self.sql:  # inside call_sql(...)
+            return super().error(what, node, do)
+        return ValidationError(what, where=self._where(), do=do)
+
+    def wrap(self, error: PenstockError, node: Any) -> PenstockError:
+        if self.sql:
+            return super().wrap(error, node)
+        if not isinstance(error, SqlError) and error.where is None:
+            error.where = self._where()
+        return error
+
+    def _where(self) -> str | None:
+        line = call_site()
+        return f"{self.call}, {line}" if line and self.call else line or self.call or None
+
+
+def program_context(session: SqlSession, call: str) -> ProgramContext:
+    """The context of one call of a table's method."""
+    return ProgramContext(session.catalogs, session.streaming, session.config, "", call)

@@ -1,0 +1,129 @@
+"""select: from the columns of a plan to the columns that were asked for.
+
+The walk is that of SQL's SELECT (`sql/binder/select.py`): aggregates are bound in place, then moved into an
+`Aggregate` below, window calls into an `Over`, and what is left is a `Project`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from penstock.sql.binder.group_windows import GroupWindows
+from penstock.sql.binder.grouping import GroupElement, Grouping
+from penstock.sql.binder.overs import with_windows
+from penstock.sql.binder.tables import time_of
+from penstock.sql.plan.algebra import Field, Plan, Project
+from penstock.sql.plan.rex import AggCall, InputRef, Rex, walk
+from penstock.table.expression_parts.nodes import Apply, Name, Node, Value
+from penstock.table.resolving.binder import NodeBinder, Windows
+from penstock.table.resolving.columns import Columns, column_names
+from penstock.table.resolving.context import ProgramContext
+from penstock.table.window_specs import GroupWindowSpec
+
+
+@dataclass(frozen=True)
+class Groups:
+    """What rows are grouped by: keys and, maybe, a window."""
+
+    keys: tuple[Node, ...]
+    window: GroupWindowSpec | None = None
+
+    def named(self) -> dict[str, Node]:
+        """Keys that were given a name."""
+        return {
+            str(k.args[1].value): k.args[0]
+            for k in self.keys
+            if isinstance(k, Apply) and k.function == "as" and isinstance(k.args[1], Value)
+        }
+
+
+def checked_groups(
+    ctx: ProgramContext, plan: Plan, nodes: Sequence[Node], window: GroupWindowSpec | None = None
+) -> Groups:
+    """The keys of `group_by(...)`, of which each is an expression of the table's columns."""
+    keys = Columns(ctx, plan.fields).spread(nodes)
+    binder = NodeBinder(ctx, plan.fields, place=ctx.call, windows=Windows(window))
+    for key in keys:
+        binder.bind(key)
+    return Groups(tuple(keys), window)
+
+
+def select(
+    ctx: ProgramContext,
+    plan: Plan,
+    nodes: Sequence[Node],
+    *,
+    groups: Groups | None = None,
+    windows: Windows | None = None,
+    aggregates: bool = True,
+) -> Plan:
+    """The plan of `select(...)`."""
+    items = Columns(ctx, plan.fields).spread(nodes)
+    if not items:
+        raise ctx.error("select needs at least one column")
+    window = groups.window if groups is not None else None
+    over = windows.over if windows is not None else None
+    binder = NodeBinder(
+        ctx,
+        plan.fields,
+        place=ctx.call,
+        aggregates=aggregates,
+        windows=Windows(window, over),
+        named=groups.named() if groups is not None else None,
+    )
+    rexes = [binder.bind(item) for item in items]
+    grouped = groups is not None or any(isinstance(part, AggCall) for r in rexes for part in walk(r))
+    names = column_names(items, grouped)
+    if grouped:
+        plan, rexes = group(ctx, plan, rexes, groups or Groups(()), binder)
+    plan, rexes = with_windows(ctx, plan, rexes)
+    return project(ctx, plan, names, rexes)
+
+
+def project(ctx: ProgramContext, plan: Plan, names: Sequence[str], rexes: Sequence[Rex]) -> Plan:
+    """A projection whose columns have different names."""
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise ctx.error(f"ambiguous column name: {name}", do="rename one of the two with alias(...)")
+    fields = tuple(Field(n, r.type, time_of(r)) for n, r in zip(names, rexes, strict=True))
+    return Project(fields, plan, tuple(rexes))
+
+
+def group(
+    ctx: ProgramContext, plan: Plan, rexes: Sequence[Rex], groups: Groups, binder: NodeBinder
+) -> tuple[Plan, list[Rex]]:
+    """The aggregate, and the expressions over its columns."""
+    elements = [GroupElement([_unnamed(k)], [[0]]) for k in groups.keys]
+    names = [f.name for f in plan.fields]
+    plan, keys, sets, meanings = GroupWindows(ctx, binder).apply(plan, elements)
+    grouping = Grouping(ctx, keys, sets, meanings)
+    for rex in rexes:
+        _check_grouped(ctx, rex, keys, [*meanings], names)
+    items = [grouping.rewrite(r) for r in rexes]
+    return grouping.aggregate(plan), items
+
+
+def _unnamed(node: Node) -> Node:
+    return node.args[0] if isinstance(node, Apply) and node.function == "as" else node
+
+
+def _check_grouped(
+    ctx: ProgramContext, rex: Rex, keys: Sequence[Rex], windows: Sequence[Rex], names: Sequence[str]
+) -> None:
+    """Refuses a column that differs within a group, by its name."""
+    if isinstance(rex, AggCall) or rex in keys or rex in windows:
+        return
+    if isinstance(rex, InputRef):
+        keyed = [names[k.index] for k in keys if isinstance(k, InputRef) and k.index < len(names)]
+        shown = ", ".join(keyed) or "nothing"
+        raise ctx.error(
+            f"column '{names[rex.index]}' is not being grouped (rows are grouped by {shown})",
+            do="add it to group_by(...), or aggregate it: col('a').max",
+        )
+    for child in rex.children():
+        _check_grouped(ctx, child, keys, windows, names)
+
+
+def is_name(node: Node, name: str) -> bool:
+    return isinstance(node, Name) and node.name == name

@@ -1,0 +1,33 @@
+"""Windows as data: what `Tumble`, `Slide`, `Session` and `Over` have been told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from penstock.table.expression_parts.nodes import Node, Rows
+
+
+@dataclass(frozen=True)
+class GroupWindowSpec:
+    """`lengths` are as SQL has them: a size, HOP's slide and size, or SESSION's gap."""
+
+    kind: Literal["TUMBLE", "HOP", "SESSION"]
+    lengths: tuple[Node, ...]
+    time: Node
+    alias: str
+
+    @property
+    def counts_rows(self) -> bool:
+        return any(isinstance(length, Rows) for length in self.lengths)
+
+
+@dataclass(frozen=True)
+class OverWindowSpec:
+    """Without `preceding` it begins with the partition; without `following` it ends at the row."""
+
+    alias: str
+    partition: tuple[Node, ...]
+    order: Node
+    preceding: Node | None = None
+    following: Node | None = None
