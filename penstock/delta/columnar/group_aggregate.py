@@ -26,7 +26,7 @@ from penstock.delta.aggregates import AggSpec
 from penstock.delta.base import INSERT, UPDATE_AFTER, UPDATE_BEFORE, DeltaContext
 from penstock.delta.columnar.base import ColumnarOperator
 from penstock.delta.columnar.hashed_log import PLACE, HashedLog, newest, same_values
-from penstock.delta.columnar.members import DistinctValues
+from penstock.delta.columnar.members import MOST_CALLS, DistinctValues
 from penstock.delta.columnar.results import added_up, columnar_result, has_columnar_result
 from penstock.delta.columns import Ints, can_group, filled, group_codes, named
 from penstock.delta.local.aggregate import PreAggregate, can_be_partial
@@ -54,6 +54,8 @@ def split_calls(specs: Sequence[AggSpec], types: Sequence[DataType], floats: boo
             if not can_group([types[spec.args[0]]]):
                 return None
             distinct.setdefault(spec.args[0], []).append(spec)
+            if len(distinct[spec.args[0]]) > MOST_CALLS:
+                return None
         elif can_be_partial(spec, types, floats) and has_columnar_result(spec):
             plain.append(spec)
         else:

@@ -3,8 +3,8 @@
     epoch      rows pre-aggregated per key and slice  ->  one batch of the log, nothing is looked up
     watermark  passes the ends of windows             ->  each is one grouping over the slices it has
 
-What a window is, and which rows are late for it, says `delta/time/window_aggregate.py`; the results are the same, at
-0.1 us per key and window instead of 20. No timers are kept: the windows that end between two watermarks are told
+What a window is, and which rows are late for it, says `delta/time/window_aggregate.py`; the results are the same.
+No timers are kept: the windows that end between two watermarks are told
 by the slices that are there, and every subtask advances to the same watermarks.
 
 Slices that have begun and ended within an epoch never reach the state. A slice that no window needs any more goes

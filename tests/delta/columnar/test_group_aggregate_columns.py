@@ -13,6 +13,7 @@ from penstock.common.datatypes import DataTypes
 from penstock.delta.aggregates import AggSpec
 from penstock.delta.columnar import hashed_log
 from penstock.delta.columnar.group_aggregate import ColumnarGroupAggregate, split_calls
+from penstock.delta.columnar.members import MOST_CALLS
 from penstock.delta.group_aggregate import GroupAggregate
 from penstock.delta.local.aggregate import PreAggregate
 from tests.delta.arrow_rows import ByColumns
@@ -97,6 +98,12 @@ def test_names_that_share_a_hash_are_told_apart(specs, epochs):
         for found in epochs:
             changes, expected = harness.epoch(inserts(found)), plain.epoch(inserts(found))
             assert sorted(map(repr, changes)) == sorted(map(repr, expected))
+
+
+def test_more_calls_over_a_column_than_a_number_has_bits_stay_with_the_rows():
+    calls = [AggSpec("COUNT", (2,), BIGINT, distinct=True, filter=4)] * MOST_CALLS
+    assert split_calls(calls, TYPES, False) is not None
+    assert split_calls([*calls, calls[0]], TYPES, False) is None
 
 
 def test_calls_that_need_python_stay_with_the_rows():
