@@ -26,7 +26,7 @@ from penstock.delta.aggregates import AggSpec
 from penstock.delta.base import INSERT, UPDATE_AFTER, UPDATE_BEFORE, DeltaContext
 from penstock.delta.columnar.base import ColumnarOperator
 from penstock.delta.columnar.hashed_log import PLACE, HashedLog, newest, same_values
-from penstock.delta.columnar.members import MOST_CALLS, DistinctValues
+from penstock.delta.columnar.members import MOST_CALLS, ColumnMembers
 from penstock.delta.columnar.results import added_up, columnar_result, has_columnar_result
 from penstock.delta.columns import Ints, can_group, filled, group_codes, named
 from penstock.delta.local.aggregate import PreAggregate, can_be_partial
@@ -115,7 +115,7 @@ class ColumnarGroupAggregate(ColumnarOperator):
         super().open(context)
         self._groups = HashedLog(context, "groups", self._key_types, self._names)
         self._values = [
-            DistinctValues(context, f"values-{arg}", self._key_types, arg, [spec.filter for spec in specs])
+            ColumnMembers(context, f"values-{arg}", self._key_types, arg, [spec.filter for spec in specs])
             for arg, specs in self._distinct
         ]
 

@@ -23,7 +23,7 @@ MOST_CALLS = 62
 """Bits of a number."""
 
 
-class DistinctValues:
+class ColumnMembers:
     """The values of one column that calls count.
 
     Args:
