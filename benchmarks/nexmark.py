@@ -84,7 +84,7 @@ def run(engine: str, folder: pathlib.Path, arguments: argparse.Namespace) -> dic
     if engine.endswith("mini-batch"):
         settings |= MINI_BATCH
     if arguments.check and engine != "penstock":
-        settings |= CHECKPOINTS
+        settings |= {**CHECKPOINTS, "execution.checkpointing.dir": f"file://{folder}/checkpoints"}
     limits = Limits(arguments.timeout, arguments.memory_limit)
     isolated = engine == "penstock" and not arguments.shared
     return run_queries(engine, scripts(engine, folder, arguments), settings, limits, isolated)

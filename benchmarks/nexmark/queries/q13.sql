@@ -1,6 +1,6 @@
--- What does a small table of files say about each bid? A lookup.
+-- What does a small table of files say about each bid? A lookup; 'lookup.cache' is what lets penstock look files up.
 CREATE TEMPORARY TABLE side_input (key BIGINT, `value` STRING)
-WITH ('connector' = 'filesystem', 'path' = 'file://${side_input}', 'format' = 'csv');
+WITH ('connector' = 'filesystem', 'path' = 'file://${side_input}', 'format' = 'csv', 'lookup.cache' = 'FULL');
 
 CREATE TEMPORARY TABLE target (auction BIGINT, bidder BIGINT, price BIGINT, `dateTime` TIMESTAMP(3), `value` STRING)
 WITH (${sink});
