@@ -19,10 +19,13 @@ class Comparison:
     Attributes:
         columns: These; None for all of them.
         total: A number that is added up for equal `columns`, where rows are cut differently.
+        key: The last row of each value of this column counts. For changelogs in which an update does not say what it
+            replaces: Flink writes q9 so.
     """
 
     columns: tuple[str, ...] | None = None
     total: str | None = None
+    key: str | None = None
 
 
 def statements(query: str, engine: str, places: Mapping[str, str]) -> list[str]:
@@ -37,9 +40,9 @@ def statements(query: str, engine: str, places: Mapping[str, str]) -> list[str]:
 
 def comparison(query: str) -> Comparison:
     """What the head of the query's file says about its result."""
-    said = dict(re.findall(r"^-- (compare|total): (.*)$", _text(query, ""), re.MULTILINE))
+    said = dict(re.findall(r"^-- (compare|total|key): (.*)$", _text(query, ""), re.MULTILINE))
     columns = tuple(said["compare"].split(", ")) if "compare" in said else None
-    return Comparison(columns, said.get("total"))
+    return Comparison(columns, said.get("total"), said.get("key"))
 
 
 def _text(query: str, engine: str) -> str:

@@ -1,5 +1,6 @@
 -- What is the winning bid of each auction? Equal bids of one millisecond: any of them.
 -- compare: id, price, bid_dateTime
+-- key: id
 CREATE TEMPORARY TABLE target (
   id BIGINT, itemName STRING, description STRING, initialBid BIGINT, reserve BIGINT, `dateTime` TIMESTAMP(3),
   expires TIMESTAMP(3), seller BIGINT, category BIGINT, extra STRING, auction BIGINT, bidder BIGINT, price BIGINT,
