@@ -2,7 +2,7 @@
 
 >>> schema = TableSchema(["a", "b"], [DataTypes.INT(), DataTypes.STRING()])
 >>> schema.get_field_data_type("b"), schema.get_field_name(5) is None
-(VARCHAR(2147483647), True)
+(VarCharType(2147483647, true), True)
 """
 
 from __future__ import annotations

@@ -71,14 +71,9 @@ class SqlSession:
         """Rows of a plan, computed when they are asked for; the plan is validated now."""
         self.executor_of(plan).validate(plan)
         schema = result_schema(plan, self.streaming)
-        names = schema.get_column_names()
-
-        def rows() -> Any:
-            for row in self.executor_of(plan).rows(plan):
-                row.set_field_names(names)
-                yield row
-
-        return StatementResult(schema, rows, is_query=True, streaming=self.streaming)
+        return StatementResult(
+            schema, lambda: self.executor_of(plan).rows(plan), is_query=True, streaming=self.streaming
+        )
 
 
 def result_schema(plan: Plan, streaming: bool = False) -> ResolvedSchema:

@@ -136,6 +136,7 @@ def test_a_partition_is_committed_when_the_watermark_has_passed_it(
     env.get_config().set("execution.epoch.max-records", "5")
     job = insert(env)
     wait_for(lambda: len(committed(tmp_path)) >= 3, lambda: committed(tmp_path))
+    wait_for(lambda: HOURS * PER_HOUR - 1 in numbers(tmp_path), lambda: numbers(tmp_path))
     savepoint = job.stop_with_savepoint(False, str(tmp_path / "savepoints"))
     assert numbers(tmp_path) == list(range(HOURS * PER_HOUR))
     assert committed(tmp_path) == ["hr=00", "hr=01", "hr=02"]
