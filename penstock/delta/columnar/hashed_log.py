@@ -83,7 +83,7 @@ class HashedLog(TableLog):
         for number, parts in found.items():
             known = self._seen.get(number)
             if known is None or not known.is_of(parts):
-                table = pa.concat_tables([part.table for part in parts])
+                table = _in_one_piece(parts)
                 known = _Batch(parts, table, np.asarray(table.column(PLACE)))
             seen[number] = known
         self._seen = seen
@@ -115,6 +115,20 @@ class HashedLog(TableLog):
 
     def _split(self, table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
         return by_group(table, np.asarray(table.column(PLACE)) >> _HASH_BITS)
+
+
+def _in_one_piece(parts: Sequence[StoredTable]) -> pa.Table:
+    """The tables as one whose columns are not chunked: Arrow copies all chunks of a column to take a row from it.
+
+    The parts become slices of it, so that their rows are in memory once.
+    """
+    table = pa.concat_tables([part.table for part in parts]).combine_chunks()
+    start = 0
+    for part in parts:
+        rows = part.table.num_rows
+        part.table = table.slice(start, rows)
+        start += rows
+    return table
 
 
 def same_values(one: pa.ChunkedArray, other: pa.ChunkedArray) -> Ints:

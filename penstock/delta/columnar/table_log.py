@@ -93,15 +93,17 @@ class TableLog:
 
     def append(self, table: pa.Table, merge: Merge) -> None:
         """Adds a batch, after putting it together with those before it that are not much larger."""
-        batches = self.batches()
+        batches: dict[int, list[pa.Table]] = {}
+        for stored, number in self._stored():
+            batches.setdefault(number, []).append(stored.table)
         parts, rows = [table], table.num_rows
         for number in sorted(batches, reverse=True):
-            before = batches[number]
-            if before.num_rows > 2 * rows:
+            before = sum(part.num_rows for part in batches[number])
+            if before > 2 * rows:
                 break
             self.remove(number)
-            parts.insert(0, before)
-            rows += before.num_rows
+            parts[:0] = batches[number]
+            rows += before
         if len(parts) > 1:
             table = merge(pa.concat_tables(parts))
         if table.num_rows:
