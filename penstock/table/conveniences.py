@@ -5,6 +5,7 @@ Each is made of the calls around it, so that its plan is one that Flink could ha
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -31,11 +32,13 @@ class Conveniences:
 
     _plan: Plan
 
+    @abstractmethod
     def _context(self, call: str) -> ProgramContext:
-        raise NotImplementedError
+        """What names in the arguments of a call stand for."""
 
+    @abstractmethod
     def _with(self, plan: Plan) -> Table:
-        raise NotImplementedError
+        """A table of the same session with another plan."""
 
     def _self(self) -> Table:
         return self._with(self._plan)
