@@ -25,11 +25,11 @@ tens = (
     .group_by(col("w"), col("k"))
     .select(col("k"), col("w").end.alias("until"), col("v").sum.alias("total"))
 )
-for row in tens.execute().collect():
-    print("window", row.k, row.until.second, row.total)
+for k, until, total in tens.execute().collect():
+    print("window", k, until.second, total)
 
 so_far = events.over_window(
     Over.partition_by(col("k")).order_by(col("rt")).preceding(UNBOUNDED_RANGE).alias("w")
 ).select(col("k"), col("v").sum.over(col("w")).alias("total"))
-for row in so_far.execute().collect():
-    print("so far", row.k, row.total)
+for k, total in so_far.execute().collect():
+    print("so far", k, total)
