@@ -55,7 +55,7 @@ from penstock.formats.base import (
 Convert = Callable[[Any], Any]
 
 _UNESCAPED = {"0": "\0", "n": "\n", "r": "\r", "t": "\t"}
-_LONGEST_CHECKED = 24
+LONGEST_UNQUOTED = 24
 
 
 @dataclass(frozen=True)
@@ -334,33 +334,37 @@ class CsvEncoder:
     """A row to one CSV record."""
 
     def __init__(self, row_type: RowType, options: Mapping[str, Any]) -> None:
-        self._dialect = CsvDialect.of(options)
-        self._null = options["null-literal"] or ""
+        self.dialect = CsvDialect.of(options)
+        self.null_literal = options["null-literal"] or ""
         self._writers = [_writer(f.data_type, _of_column(f.name, options)) for f in row_type.fields]
         # Every character below this one makes quotes necessary, whether it does any harm or not.
-        self._safe_from = max(ord(self._dialect.delimiter), ord(self._dialect.quote or "\0"), ord("\n")) + 1
+        self.safe_from = max(ord(self.dialect.delimiter), ord(self.dialect.quote or "\0"), ord("\n")) + 1
 
     def encode(self, kind: int, row: Any) -> bytes:
         texts = (
-            self._null if value is None else self._text(write(value))
+            self.null_literal if value is None else self._text(write(value))
             for write, value in zip(self._writers, row, strict=True)
         )
-        return self._dialect.delimiter.join(texts).encode("utf-8")
+        return self.dialect.delimiter.join(texts).encode("utf-8")
+
+    def field(self, position: int, value: Any) -> str:
+        """How a value of a column that is not NULL stands in a record."""
+        return self._text(self._writers[position](value))
 
     def _text(self, written: str | _Quoted) -> str:
         if isinstance(written, str):
             return written
-        text, quote = written.text, self._dialect.quote
+        text, quote = written.text, self.dialect.quote
         if quote is None or not self._needs_quotes(text):
             return text
-        if self._dialect.escape:
-            text = text.replace(self._dialect.escape, self._dialect.escape * 2)
+        if self.dialect.escape:
+            text = text.replace(self.dialect.escape, self.dialect.escape * 2)
         return quote + text.replace(quote, quote * 2) + quote
 
     def _needs_quotes(self, text: str) -> bool:
-        if len(text) > _LONGEST_CHECKED or (self._null and text == self._null):
+        if len(text) > LONGEST_UNQUOTED or (self.null_literal and text == self.null_literal):
             return True
-        return any(ord(c) < self._safe_from or c == self._dialect.escape for c in text)
+        return any(ord(c) < self.safe_from or c == self.dialect.escape for c in text)
 
 
 _SIMPLE_WRITERS: dict[type[DataType], Convert] = {

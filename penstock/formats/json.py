@@ -93,13 +93,13 @@ def compact(value: Any, number: Callable[[JsonNumber], str] = str) -> str:
     if isinstance(value, JsonNumber):
         return number(value)
     if isinstance(value, dict):
-        return "{" + ",".join(f"{_quoted(k)}:{compact(item, number)}" for k, item in value.items()) + "}"
+        return "{" + ",".join(f"{quoted(k)}:{compact(item, number)}" for k, item in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ",".join(compact(item, number) for item in value) + "]"
-    return _quoted(value) if isinstance(value, str) else json.dumps(value)
+    return quoted(value) if isinstance(value, str) else json.dumps(value)
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     return '"' + _ESCAPED.sub(_escape, text) + '"' if _ESCAPED.search(text) else f'"{text}"'
 
 
@@ -285,15 +285,20 @@ class RowWriter:
     """A row to JSON text."""
 
     def __init__(self, row_type: RowType, options: Mapping[str, Any]) -> None:
-        self._iso = options.get("timestamp-format.standard") == "ISO-8601"
+        self.iso = options.get("timestamp-format.standard") == "ISO-8601"
         self._null_key_mode = one_of(*NULL_KEY_MODES)(options.get("map-null-key.mode") or "FAIL")
         self._null_key = options.get("map-null-key.literal") or "null"
         self._plain = bool(options.get("encode.decimal-as-plain-number"))
         self._skip_nulls = bool(options.get("encode.ignore-null-fields"))
         self.write = self._row(row_type)
+        self._writers = [self._writer(f.data_type) for f in row_type.fields]
+
+    def field(self, position: int, value: Any) -> str:
+        """How a value of a column that is not NULL stands in a record."""
+        return str(self._writers[position](value))
 
     def _row(self, row_type: RowType) -> Convert:
-        writers = [(_quoted(f.name) + ":", self._writer(f.data_type)) for f in row_type.fields]
+        writers = [(quoted(f.name) + ":", self._writer(f.data_type)) for f in row_type.fields]
         skip_nulls = self._skip_nulls
 
         def write(row: Any) -> str:
@@ -311,13 +316,13 @@ class RowWriter:
         simple = _WRITERS.get(type(data_type))
         if simple is not None:
             return simple
-        iso, plain = self._iso, self._plain
+        iso, plain = self.iso, self._plain
         if isinstance(data_type, DecimalType):
             return lambda value: v.format_decimal(value, plain=plain)
         if isinstance(data_type, TimestampType):
-            return lambda value: _quoted(v.format_timestamp(value, iso=iso))
+            return lambda value: quoted(v.format_timestamp(value, iso=iso))
         if isinstance(data_type, LocalZonedTimestampType):
-            return lambda value: _quoted(v.format_timestamp_ltz(value, iso=iso))
+            return lambda value: quoted(v.format_timestamp_ltz(value, iso=iso))
         if isinstance(data_type, ArrayType):
             element = self._writer(data_type.element_type)
             return lambda value: "[" + ",".join("null" if x is None else element(x) for x in value) + "]"
@@ -335,7 +340,7 @@ class RowWriter:
             for key, item in value.items():
                 name = self._key(key)
                 if name is not None:
-                    parts.append(f"{_quoted(name)}:{'null' if item is None else item_writer(item)}")
+                    parts.append(f"{quoted(name)}:{'null' if item is None else item_writer(item)}")
             return "{" + ",".join(parts) + "}"
 
         return write
@@ -360,8 +365,8 @@ def _number_or_text(text: str) -> str:
 
 _WRITERS: dict[type[DataType], Convert] = {
     NullType: lambda value: "null",
-    CharType: _quoted,
-    VarCharType: _quoted,
+    CharType: quoted,
+    VarCharType: quoted,
     BooleanType: lambda value: "true" if value else "false",
     TinyIntType: str,
     SmallIntType: str,
@@ -369,10 +374,10 @@ _WRITERS: dict[type[DataType], Convert] = {
     BigIntType: str,
     FloatType: lambda value: _number_or_text(v.format_single(value)),
     DoubleType: lambda value: _number_or_text(v.format_double(value)),
-    DateType: lambda value: _quoted(value.isoformat()),
-    TimeType: lambda value: _quoted(v.format_time(value)),
-    BinaryType: lambda value: _quoted(v.format_base64(value)),
-    VarBinaryType: lambda value: _quoted(v.format_base64(value)),
+    DateType: lambda value: quoted(value.isoformat()),
+    TimeType: lambda value: quoted(v.format_time(value)),
+    BinaryType: lambda value: quoted(v.format_base64(value)),
+    VarBinaryType: lambda value: quoted(v.format_base64(value)),
 }
 
 

@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import BinaryIO, Protocol
 
+import numpy as np
 import pyarrow as pa
 
 from penstock.common.datatypes import RowType
@@ -55,13 +56,17 @@ class LineWriter:
     def __init__(self, stream: BinaryIO, encoder: Encoder) -> None:
         self._put = stream.write
         self._encode = encoder.encode
-        self._size = 0
+        self.size = 0
 
     def write(self, kind: int, row: Row) -> int:
         record = self._encode(kind, row) + b"\n"
-        self._put(record)
-        self._size += len(record)
-        return self._size
+        return self.put(record, len(record))
+
+    def put(self, records: bytes | memoryview, size: int) -> int:
+        """Writes whole records with their line ends; returns how many bytes the file has now."""
+        self._put(records)
+        self.size += size
+        return self.size
 
     def finish(self) -> None:
         return None
@@ -117,6 +122,22 @@ class RollingWriter:
             writer = self._writer or self._begin()
             assert isinstance(writer, ColumnWriter)
             if writer.write_table(piece) > self._limit_bytes:
+                self.close()
+
+    def write_lines(self, lines: pa.Array) -> None:
+        """Writes texts that end with a line end, into as many files as one by one would make."""
+        offsets = np.frombuffer(lines.buffers()[1], np.int32)[lines.offset : lines.offset + len(lines) + 1]
+        data = memoryview(lines.buffers()[2])
+        first = 0
+        while first < len(lines):
+            writer = self._writer or self._begin()
+            assert isinstance(writer, LineWriter)
+            begin = int(offsets[first])
+            room = max(self._limit_bytes - writer.size, 0)
+            full = int(np.searchsorted(offsets[1:], begin + room, side="right"))  # the row that exceeds it
+            first = min(full + 1, len(lines))
+            end = int(offsets[first])
+            if writer.put(data[begin:end], end - begin) > self._limit_bytes:
                 self.close()
 
     def _begin(self) -> PartWriter:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from penstock.common.datatypes import RowType
 from penstock.connectors.filesystem.columnar_writers import columnar_writer, is_columnar
-from penstock.connectors.filesystem.rolling import AvroWriter, LineWriter, PartWriter, RollingWriter
+from penstock.connectors.filesystem.rolling import AvroWriter, LineWriter, PartWriter, RollingWriter, pieces
 from penstock.connectors.sink import ArrowWriter
 from penstock.formats import find_format
 from penstock.formats.arrow_rows import ArrowToRows, arrow_type
 from penstock.formats.base import INSERT
+from penstock.formats.column_texts import ColumnEncoder, column_encoder
 
 if TYPE_CHECKING:
     from penstock.connectors.filesystem.sink import FileTableSink
@@ -23,6 +26,10 @@ if TYPE_CHECKING:
 __all__ = ["FileTableWriter", "StagedFile"]
 
 Partition = tuple[Any, ...]
+
+_TEXTS_AT_ONCE = (
+    32 << 20
+)  # bytes of a table that are made texts at once: offsets of Arrow's texts have 32 bits
 
 
 @dataclass(frozen=True)
@@ -47,13 +54,25 @@ class FileTableWriter(ArrowWriter):
         self._kept = [i for i in range(len(names)) if i not in self._keys]
         self._columnar = is_columnar(sink.format_name)
         self._to_rows = ArrowToRows(sink.row_type)
+        self._to_texts: ColumnEncoder | None = None
+        if not (self._columnar or sink.changelog):
+            self._to_texts = column_encoder(sink.format_name, sink.file_type(), self._format_options())
 
     def write_arrow(self, table: pa.Table) -> None:
         if self._columnar:
             self._write_columns(table)
+        elif self._to_texts is not None:
+            for piece in pieces(table, _TEXTS_AT_ONCE):
+                self._write_texts(self._to_texts, piece)
         else:
             for batch in table.to_batches():
                 self._write_rows(batch)
+
+    def _write_texts(self, to_texts: ColumnEncoder, table: pa.Table) -> None:
+        lines = pc.binary_join_element_wise(to_texts.records(table.select(self._kept)), "\n", "")
+        for partition, rows in self._rows_by_partition(table):
+            writer = self._writers.get(partition) or self._writer(partition)
+            writer.write_lines(lines if rows is None else lines.take(rows))
 
     def _write_rows(self, batch: pa.RecordBatch) -> None:
         width, writers, keys, kept = len(self._sink.row_type.fields), self._writers, self._keys, self._kept
@@ -67,24 +86,28 @@ class FileTableWriter(ArrowWriter):
         fields = self._sink.row_type.fields
         columns = [table.column(i).cast(arrow_type(fields[i].data_type)) for i in self._kept]
         stored = pa.table(columns, names=[fields[i].name for i in self._kept])
-        if not self._keys:
-            (self._writers.get(()) or self._writer(())).write_table(stored)
-            return
-        for partition, rows in self._rows_by_partition(table).items():
+        for partition, rows in self._rows_by_partition(table):
             writer = self._writers.get(partition) or self._writer(partition)
-            writer.write_table(stored.take(pa.array(rows)))
+            writer.write_table(stored if rows is None else stored.take(rows))
 
-    def _rows_by_partition(self, table: pa.Table) -> dict[Partition, list[int]]:
-        """The numbers of the rows of each partition, in order."""
+    def _rows_by_partition(self, table: pa.Table) -> Iterator[tuple[Partition, pa.Array | None]]:
+        """Each partition with the numbers of its rows, in order; None stands for all rows."""
+        if not table.num_rows:
+            return
         fields = self._sink.row_type.fields
+        keys = table.select(self._keys).combine_chunks()
+        codes = _distinct_codes(keys)
+        _, first = np.unique(codes, return_index=True)
         to_rows = ArrowToRows(RowType([fields[i] for i in self._keys], nullable=False))
-        found: dict[Partition, list[int]] = {}
-        number = 0
-        for batch in table.select(self._keys).to_batches():
-            for partition in to_rows.rows(batch):
-                found.setdefault(partition, []).append(number)
-                number += 1
-        return found
+        named = keys.take(pa.array(first)).to_batches() if self._keys else []
+        partitions = [row for batch in named for row in to_rows.rows(batch)] or [()]
+        if len(partitions) == 1:
+            yield partitions[0], None
+            return
+        ordered = np.argsort(codes, kind="stable")
+        ends = np.cumsum(np.bincount(codes))
+        for n, partition in enumerate(partitions):
+            yield partition, pa.array(ordered[ends[n - 1] if n else 0 : ends[n]])
 
     def prepare_commit(self, end_of_input: bool) -> Sequence[StagedFile]:
         for writer in self._writers.values():
@@ -116,14 +139,28 @@ class FileTableWriter(ArrowWriter):
 
     def _part_writer(self, stream: BinaryIO) -> PartWriter:
         sink = self._sink
-        file_format = find_format(sink.format_name)
-        options = file_format.read_options(sink.options)
+        file_format, options = find_format(sink.format_name), self._format_options()
         file_type = sink.file_type()
         if self._columnar:
             return columnar_writer(sink.format_name, stream, file_type, options, sink.limit_bytes)
         if file_format.encoder is None:
             return AvroWriter(stream, file_type, options["codec"])
-        if sink.format_name == "csv":
+        return LineWriter(stream, file_format.encoder(file_type, options))
+
+    def _format_options(self) -> dict[str, Any]:
+        options = find_format(self._sink.format_name).read_options(self._sink.options)
+        if self._sink.format_name == "csv":
             # Flink's file writer does not look at this option; only its record serializer does.
             options["write-bigdecimal-in-scientific-notation"] = True
-        return LineWriter(stream, file_format.encoder(file_type, options))
+        return options
+
+
+def _distinct_codes(keys: pa.Table) -> np.ndarray:
+    """A number per row, from 0 and without gaps, that is equal where the keys are."""
+    codes = np.zeros(keys.num_rows, np.int64)
+    for column in keys.columns:
+        encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+        merged = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
+        pairs = codes * (len(merged.dictionary) + 1) + merged.indices.to_numpy(zero_copy_only=False)
+        codes = np.unique(pairs, return_inverse=True)[1]
+    return codes

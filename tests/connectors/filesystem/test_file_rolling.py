@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import pathlib
 import random
+from collections.abc import Callable
 from typing import BinaryIO
 
 import pyarrow as pa
@@ -37,7 +38,9 @@ class Plain:
         return str(row[0]).encode()
 
 
-def rolled(rows: list[str], limit_bytes: int) -> list[bytes]:
+def rolled(
+    rows: list[str], limit_bytes: int, write: Callable[[RollingWriter, list[str]], None] | None = None
+) -> list[bytes]:
     files: list[KeptFile] = []
 
     def open_file(number: int) -> BinaryIO:
@@ -46,10 +49,28 @@ def rolled(rows: list[str], limit_bytes: int) -> list[bytes]:
         return files[-1]
 
     writer = RollingWriter(open_file, lambda stream: LineWriter(stream, Plain()), limit_bytes)
-    for row in rows:
-        writer.write(INSERT, (row,))
+    (write or one_by_one)(writer, rows)
     writer.close()
     return [file.kept for file in files]
+
+
+def one_by_one(writer: RollingWriter, rows: list[str]) -> None:
+    for row in rows:
+        writer.write(INSERT, (row,))
+
+
+def at_once(writer: RollingWriter, rows: list[str]) -> None:
+    lines = pa.array(["left out", *(row + "\n" for row in rows)])
+    middle = len(rows) // 2
+    writer.write_lines(lines[1 : 1 + middle])
+    writer.write_lines(lines[1 + middle :])
+
+
+def test_lines_that_come_at_once_roll_as_those_that_come_one_by_one() -> None:
+    random_ = random.Random(7)
+    for limit in (0, 1, 10, 50, 1000):
+        rows = ["x" * random_.randrange(30) for _ in range(100)]
+        assert rolled(rows, limit, at_once) == rolled(rows, limit)
 
 
 def test_a_file_larger_than_the_limit_gets_no_more_rows() -> None:
