@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from xxhash import xxh3_64_intdigest
 
 from penstock.common.canonical import encode_untyped_key
+from penstock.common.group_codes import group_codes
 from penstock.common.xxh3 import LONGEST, Bytes, Hashes, hash_rows
 
 Column: TypeAlias = "pa.Array | pa.ChunkedArray"
@@ -166,13 +167,7 @@ def _binary(data: Bytes, lengths: np.ndarray[Any, Any]) -> pa.Array:
 
 
 def _by_distinct_key(columns: Sequence[pa.Array], rows: int) -> Hashes:
-    codes: np.ndarray[Any, Any] = np.zeros(rows, np.int64)
-    for column in columns:
-        encoded = column.dictionary_encode(null_encoding="encode")
-        _, codes = np.unique(
-            codes * max(len(encoded.dictionary), 1) + np.asarray(encoded.indices), return_inverse=True
-        )
-    _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+    _, first, inverse = np.unique(group_codes(columns, rows), return_index=True, return_inverse=True)
     keys = zip(*(column.take(pa.array(first)).to_pylist() for column in columns), strict=True)
     found = [xxh3_64_intdigest(encode_untyped_key(key)) for key in keys]
     return np.array(found, np.uint64)[inverse]

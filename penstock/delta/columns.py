@@ -82,18 +82,6 @@ def millis(column: pa.Array | pa.ChunkedArray) -> Ints:
     return micros // 1000
 
 
-def group_codes(columns: Sequence[pa.ChunkedArray], rows: int) -> Ints:
-    """A number per row, equal for equal values of all columns; NULL equals NULL."""
-    codes: Ints = np.zeros(rows, np.int64)
-    for column in columns:
-        encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
-        found = np.asarray(encoded.indices).astype(np.int64)
-        if len(columns) == 1:
-            return found
-        _, codes = np.unique(codes * len(encoded.dictionary) + found, return_inverse=True)
-    return codes
-
-
 def order_codes(column: pa.ChunkedArray, ascending: bool) -> Ints:
     """A number per row that sorts as the column does, NULL being the smallest value."""
     codes: Ints

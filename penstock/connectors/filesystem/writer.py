@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.common.datatypes import RowType
+from penstock.common.group_codes import group_codes
 from penstock.connectors.filesystem.columnar_writers import columnar_writer, is_columnar
 from penstock.connectors.filesystem.rolling import AvroWriter, LineWriter, PartWriter, RollingWriter, pieces
 from penstock.connectors.sink import ArrowWriter
@@ -96,7 +97,7 @@ class FileTableWriter(ArrowWriter):
             return
         fields = self._sink.row_type.fields
         keys = table.select(self._keys).combine_chunks()
-        codes = _distinct_codes(keys)
+        codes = group_codes(keys.columns, keys.num_rows)
         _, first = np.unique(codes, return_index=True)
         to_rows = ArrowToRows(RowType([fields[i] for i in self._keys], nullable=False))
         named = keys.take(pa.array(first)).to_batches() if self._keys else []
@@ -153,14 +154,3 @@ class FileTableWriter(ArrowWriter):
             # Flink's file writer does not look at this option; only its record serializer does.
             options["write-bigdecimal-in-scientific-notation"] = True
         return options
-
-
-def _distinct_codes(keys: pa.Table) -> np.ndarray:
-    """A number per row, from 0 and without gaps, that is equal where the keys are."""
-    codes = np.zeros(keys.num_rows, np.int64)
-    for column in keys.columns:
-        encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
-        merged = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
-        pairs = codes * (len(merged.dictionary) + 1) + merged.indices.to_numpy(zero_copy_only=False)
-        codes = np.unique(pairs, return_inverse=True)[1]
-    return codes

@@ -15,11 +15,12 @@ import pyarrow as pa
 
 from penstock.common.codecs import compile_codec
 from penstock.common.errors import InvariantError
+from penstock.common.group_codes import group_codes
 from penstock.common.key_groups import key_group_for, key_group_range
 from penstock.common.typeinfo import Types
 from penstock.delta.base import Batch, DeltaContext, DeltaOperator
 from penstock.delta.columnar.key_groups import names_of_groups
-from penstock.delta.columns import Ints, group_codes
+from penstock.delta.columns import Ints
 from penstock.state.descriptors import ValueStateDescriptor
 
 

@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.common.datatypes import DataType
+from penstock.common.group_codes import group_codes
 from penstock.common.ids import MIN_WATERMARK
 from penstock.delta.aggregates import AggSpec
 from penstock.delta.base import INSERT, UPDATE_AFTER, UPDATE_BEFORE, DeltaContext
@@ -28,7 +29,7 @@ from penstock.delta.columnar.base import ColumnarOperator
 from penstock.delta.columnar.hashed_log import PLACE, HashedLog, newest, same_values
 from penstock.delta.columnar.members import MOST_CALLS, ColumnMembers
 from penstock.delta.columnar.results import added_up, columnar_result, has_columnar_result
-from penstock.delta.columns import Ints, can_group, filled, group_codes, named
+from penstock.delta.columns import Ints, can_group, filled, named
 from penstock.delta.local.aggregate import PreAggregate, can_be_partial
 
 _ROW = "__row"

@@ -17,11 +17,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.common.datatypes import DataType
+from penstock.common.group_codes import group_codes
 from penstock.delta.base import DeltaContext
 from penstock.delta.columnar.hashing import row_hashes
 from penstock.delta.columnar.key_groups import by_group
 from penstock.delta.columnar.table_log import StoredTable, TableLog
-from penstock.delta.columns import Ints, group_codes
+from penstock.delta.columns import Ints
 
 PLACE = "__place"
 _HASH_BITS = 47

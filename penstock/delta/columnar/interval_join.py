@@ -15,11 +15,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.common.group_codes import group_codes
 from penstock.common.ids import MIN_WATERMARK
 from penstock.delta.base import INSERT, DeltaContext
 from penstock.delta.columnar.base import ColumnarOperator, GroupedTables
 from penstock.delta.columnar.pairs import portions, spread
-from penstock.delta.columns import HIDDEN, WATERMARK, Ints, filled, group_codes, millis, named
+from penstock.delta.columns import HIDDEN, WATERMARK, Ints, filled, millis, named
 
 _PAIRS = 1 << 20
 """Pairs that are made at once."""

@@ -14,10 +14,11 @@ import pyarrow as pa
 from penstock.common.codecs import compile_codec
 from penstock.common.datatypes import DataType
 from penstock.common.errors import InvariantError
+from penstock.common.group_codes import group_codes
 from penstock.common.key_groups import key_group_for, key_group_range
 from penstock.common.key_hashes import can_hash, key_groups, key_hashes
 from penstock.delta.base import DeltaContext, Row
-from penstock.delta.columns import Ints, group_codes
+from penstock.delta.columns import Ints
 from penstock.formats.arrow_rows import RowReader, columns_type
 
 _FOREIGN = "a row came to a subtask that does not own its key"

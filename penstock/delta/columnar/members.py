@@ -14,9 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.common.datatypes import DataType
+from penstock.common.group_codes import group_codes
 from penstock.delta.base import DeltaContext
 from penstock.delta.columnar.hashed_log import PLACE, HashedLog, in_places
-from penstock.delta.columns import Ints, group_codes
+from penstock.delta.columns import Ints
 
 _VALUE, _BITS = "__value", "__bits"
 MOST_CALLS = 62

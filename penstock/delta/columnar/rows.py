@@ -18,10 +18,11 @@ from xxhash import xxh3_64_intdigest
 
 from penstock.common.datatypes import DataType
 from penstock.common.errors import InvariantError
+from penstock.common.group_codes import group_codes
 from penstock.common.key_groups import key_group_range
 from penstock.common.key_hashes import key_groups, key_hashes
 from penstock.delta.base import WEIGHT, DeltaContext
-from penstock.delta.columns import HIDDEN, KIND, Ints, group_codes, in_type
+from penstock.delta.columns import HIDDEN, KIND, Ints, in_type
 from penstock.delta.rows import canonical_bytes
 from penstock.formats.arrow_rows import arrow_type
 from penstock.state.arranged.runs import places_of, summed

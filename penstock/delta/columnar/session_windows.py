@@ -26,6 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.common.datatypes import BigIntType, DataType
+from penstock.common.group_codes import group_codes
 from penstock.common.ids import MIN_WATERMARK
 from penstock.delta.aggregates import AggSpec
 from penstock.delta.base import INSERT, DeltaContext
@@ -33,7 +34,7 @@ from penstock.delta.columnar.base import ColumnarOperator
 from penstock.delta.columnar.results import added_up, columnar_result
 from penstock.delta.columnar.sessions import assigned
 from penstock.delta.columnar.table_log import StoredTable, TableLog
-from penstock.delta.columns import HIDDEN, WATERMARK, Ints, filled, group_codes, millis, named
+from penstock.delta.columns import HIDDEN, WATERMARK, Ints, filled, millis, named
 from penstock.delta.local.aggregate import PreAggregate
 from penstock.delta.time.clock import LATE_RECORDS_DROPPED
 from penstock.delta.time.windows import WINDOW_START, WINDOW_TIME, check_properties

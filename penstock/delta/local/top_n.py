@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.common.datatypes import DataType
-from penstock.delta.columns import group_codes, order_codes
+from penstock.common.group_codes import group_codes
+from penstock.delta.columns import order_codes
 from penstock.delta.local.base import LocalStage
 
 
