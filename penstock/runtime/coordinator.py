@@ -240,7 +240,10 @@ class Coordinator:
         metadata = self._commit(epoch, progress, ends.commits)  # after this line the epoch has happened
         self._publish(metadata)
         ended = time.perf_counter()
-        self._pacing.observe(_busiest_read(reports), (ended - started) * 1000, self._work_ms(reports))
+        growth_bytes = max((report.growth_bytes for report in reports), default=0)
+        self._pacing.observe(
+            _busiest_read(reports), (ended - started) * 1000, self._work_ms(reports), growth_bytes
+        )
         self._learn(reports, ends.wake_ms)
         self.statistics.epoch_done(epoch, reports, (ended - started) * 1000, (ran - started) * 1000)
 

@@ -63,6 +63,17 @@ class MemoryGuard:
         self._thread: threading.Thread | None = None
         self.seen_bytes = 0
         """What the task used when it was stopped."""
+        self._before_bytes = 0
+        self._peak_bytes = 0
+
+    def begin_task(self) -> None:
+        """From here on `growth_bytes` counts."""
+        self._before_bytes = self._peak_bytes = self._used_bytes()
+
+    def growth_bytes(self) -> int:
+        """How much more than before the task the process has used so far; short peaks are not seen."""
+        self._peak_bytes = max(self._peak_bytes, self._used_bytes())
+        return self._peak_bytes - self._before_bytes
 
     def watched(self, items: Iterator[T], limit_bytes: int) -> Iterator[T]:
         """The same items; while the next one is made, its maker may be stopped with `OverMemoryLimit`."""
@@ -96,7 +107,9 @@ class MemoryGuard:
         pause = threading.Event()
         while True:
             self._busy.wait()
-            if self._used_bytes() > self._limit_bytes:
+            used = self._used_bytes()
+            self._peak_bytes = max(self._peak_bytes, used)
+            if used > self._limit_bytes:
                 self._stop()
             pause.wait(_POLL_SECONDS)
 

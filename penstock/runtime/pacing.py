@@ -3,6 +3,9 @@
 Small epochs give low latency when there is little to read; under a backlog an epoch grows until its fixed
 cost (about 100 ms on the test machine) no longer matters. A job that only has bounded sources serves nobody's
 latency, so its epochs may take several times the target.
+
+All of an epoch's rows are in the memory of the workers at some point, so an epoch stays small enough that a worker
+needs no more than `COMFORTABLE_BYTES` for it beyond what it keeps anyway.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ FIRST_BUDGET = 50_000
 SMALLEST_BUDGET = 1_000
 LARGEST_BUDGET = 50_000_000
 BACKLOG_FACTOR = 8
+COMFORTABLE_BYTES = 512 << 20
 _GROWTH = 4.0
 _GROWTH_OF_BACKLOG = 16.0
 _LEAST_WORK = 0.5
@@ -55,6 +59,7 @@ class Pacing:
     budget: int = FIRST_BUDGET
     ceiling: int = LARGEST_BUDGET
     """What a worker's memory is known not to be enough for, or more."""
+    comfortable_bytes: int = COMFORTABLE_BYTES
     _cost: _Cost = field(default_factory=_Cost)
 
     def next_budget(self) -> int:
@@ -65,7 +70,9 @@ class Pacing:
         self.ceiling = max(1, self.next_budget() // 4)
         self.budget = min(self.budget, self.ceiling)
 
-    def observe(self, records_of_busiest_subtask: int, elapsed_ms: float, work_ms: float) -> None:
+    def observe(
+        self, records_of_busiest_subtask: int, elapsed_ms: float, work_ms: float, growth_bytes: int = 0
+    ) -> None:
         """Learns from an epoch. One that read less than its budget says nothing about the speed.
 
         Args:
@@ -73,6 +80,7 @@ class Pacing:
             elapsed_ms: The whole epoch.
             work_ms: The part of it that depends on the number of records. The rest is Spark's fixed cost; were
                 it counted as work, a busy machine would make epochs smaller and smaller and gain nothing.
+            growth_bytes: What the worker that needed most memory for the epoch needed.
         """
         if self.fixed_budget or records_of_busiest_subtask < 0.8 * self.budget or work_ms <= 0:
             return
@@ -83,5 +91,6 @@ class Pacing:
         half_ms = min(overhead_ms, target_ms * BACKLOG_FACTOR)
         for_work_ms = max(target_ms - overhead_ms, target_ms * _LEAST_WORK, half_ms)
         wanted = for_work_ms / per_record_ms
-        limited = min(wanted, self.budget * (_GROWTH_OF_BACKLOG if self.bounded else _GROWTH))
+        fitting = records_of_busiest_subtask * self.comfortable_bytes / max(growth_bytes, 1)
+        limited = min(wanted, fitting, self.budget * (_GROWTH_OF_BACKLOG if self.bounded else _GROWTH))
         self.budget = int(min(self.ceiling, max(SMALLEST_BUDGET, limited)))

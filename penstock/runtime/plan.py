@@ -139,3 +139,5 @@ class SubtaskReport:
     next_wakeup_ms: int | None = None
     busy_ms: float = 0.0
     error: BaseException | None = None
+    growth_bytes: int = 0
+    """What the worker needed for the epoch, beyond what it had before."""

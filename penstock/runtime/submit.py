@@ -48,7 +48,7 @@ from penstock.operators.source import SourceOperator
 from penstock.runtime.coordinator import Coordinator, CoordinatorSettings, EpochRunner, publish_commits
 from penstock.runtime.dependencies import bring_along, collect_dependencies
 from penstock.runtime.identity import JobIdentity, choose_identity, mark_ended
-from penstock.runtime.pacing import Pacing
+from penstock.runtime.pacing import COMFORTABLE_BYTES, Pacing
 from penstock.runtime.plan import JobDefinition
 from penstock.runtime.progress import JobProgress
 from penstock.runtime.restoring import find_restore_point, plan_restore, restored_progress
@@ -103,6 +103,7 @@ def submit_job(
             to_millis(configuration.get(EpochOptions.TARGET)),
             bounded,
             configuration.get(EpochOptions.MAX_RECORDS) if fixed else None,
+            comfortable_bytes=_comfortable_bytes(configuration.get(WorkerOptions.MEMORY_LIMIT)),
         ),
         RestartStrategy.from_configuration(configuration, place.durable),
         CoordinatorSettings(
@@ -114,6 +115,11 @@ def submit_job(
         _sink_coordinators(graph),
     )
     return RunningJob(job_name, coordinator, _savepoint_writer(coordinator, configuration), place.end).start()
+
+
+def _comfortable_bytes(limit_bytes: int | None) -> int:
+    """What an epoch may need in a worker: a share of its limit, for what it keeps needs room too."""
+    return COMFORTABLE_BYTES if not limit_bytes else min(COMFORTABLE_BYTES, limit_bytes // 4)
 
 
 def execution_plan_json(sinks: Sequence[Transformation], configuration: Configuration) -> str:

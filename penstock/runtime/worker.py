@@ -33,6 +33,7 @@ from penstock.runtime.stage import ENDED, Carried, Item, Outgoing, StageInstance
 sys.setrecursionlimit(max(sys.getrecursionlimit(), 20_000))
 
 KEPT_DEFINITIONS = 16
+_MUCH_BYTES = 64 << 20
 
 Row = tuple[int, Any]
 
@@ -129,6 +130,7 @@ class LevelTask:
 
     def rows(self, rows: Iterable[Row]) -> Iterator[Row]:
         """Rows in, rows out: the task of a stage with one act."""
+        GUARD.begin_task()
         parcels = yield from self._received(rows)
         if parcels is None:
             return
@@ -140,6 +142,7 @@ class LevelTask:
 
     def first_act(self, rows: Iterable[Row], passed: Passed) -> Iterator[pa.Table]:
         """The first of several acts; yields what Catalyst computes on, and leaves the rest in `passed`."""
+        GUARD.begin_task()
         received = self._received(rows)
         parcels: list[Parcel] | None = None
         while True:
@@ -228,7 +231,8 @@ class LevelTask:
                 return
             instance = WORKER.instance(job, plan, partition, act)
             items = instance.run_epoch(plan, mine, parcels, tables, token)
-            yield from GUARD.watched(items, limit_bytes)
+            for item in GUARD.watched(items, limit_bytes):
+                yield _with_growth(item) if isinstance(item, SubtaskReport) else item
             if instance.ended:
                 WORKER.drop(instance, plan)
                 instance.close()
@@ -245,6 +249,14 @@ class LevelTask:
             yield _failure(instance, plan, partition, wrapped)
 
 
+def _with_growth(report: SubtaskReport) -> SubtaskReport:
+    """The report with what the task needed; what it has freed goes back to the system if it was much."""
+    growth_bytes = GUARD.growth_bytes()
+    if growth_bytes > _MUCH_BYTES:
+        pa.default_memory_pool().release_unused()
+    return replace(report, growth_bytes=growth_bytes)
+
+
 def _towards(item: Outgoing, level: int, width: int) -> int:
     return item.partition if item.level == level + 1 else item.partition % width
 
@@ -259,6 +271,7 @@ def merged(before: SubtaskReport | None, report: SubtaskReport) -> SubtaskReport
         nodes=(*before.nodes, *report.nodes),
         next_wakeup_ms=min(wakeups, default=None),
         busy_ms=before.busy_ms + report.busy_ms,
+        growth_bytes=max(before.growth_bytes, report.growth_bytes),
     )
 
 

@@ -49,6 +49,17 @@ def test_work_that_grows_beyond_the_limit_is_stopped() -> None:
     assert done == [0]
 
 
+def test_what_a_task_needed_is_counted_from_its_begin() -> None:
+    memory = Memory()
+    guard = MemoryGuard(memory)
+    memory.used = 70
+    guard.begin_task()
+    memory.used = 100
+    assert guard.growth_bytes() == 30
+    memory.used = 80
+    assert guard.growth_bytes() == 30
+
+
 def test_epochs_that_did_not_fit_are_followed_by_smaller_ones() -> None:
     pacing = Pacing(500, bounded=True, budget=40_000)
     pacing.too_large()

@@ -62,3 +62,11 @@ def test_one_slow_epoch_does_not_end_in_tiny_ones() -> None:
         pacing.observe(records, elapsed_ms=300 + work_ms, work_ms=work_ms)
         assert pacing.next_budget() > SMALLEST_BUDGET
     assert pacing.next_budget() >= 10_000
+
+
+def test_an_epoch_grows_only_as_far_as_a_worker_has_room() -> None:
+    pacing = Pacing(500, bounded=True, comfortable_bytes=100 << 20)
+    pacing.observe(FIRST_BUDGET, elapsed_ms=150, work_ms=50, growth_bytes=50 << 20)
+    assert pacing.next_budget() == 2 * FIRST_BUDGET
+    pacing.observe(2 * FIRST_BUDGET, elapsed_ms=200, work_ms=100, growth_bytes=200 << 20)
+    assert pacing.next_budget() == FIRST_BUDGET

@@ -126,7 +126,8 @@ class ArrangementStore:
     def _apply(self, step: Step) -> None:
         if self._own is not None and self._own[0] == step.id:
             added: Iterable[tuple[str, Run]] = (
-                (name, Run(f"{step.id}/{name}", run.chunks)) for name, run in self._own[1].items()
+                (name, self._mapped(Run(f"{step.id}/{name}", run.chunks)))
+                for name, run in self._own[1].items()
             )
         else:
             added = self._read(step)
