@@ -218,6 +218,7 @@ class StageInstance:
             yield from self._drain()
         for node in self._live():
             node.operator.end_epoch()
+            yield from self._drain()
         yield from self._flush()
         report = self._report(plan, mine, token, snapshots, progress, started)
         self.token = token
