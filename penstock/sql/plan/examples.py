@@ -1,4 +1,4 @@
-"""Plans for the doctests of rules: two tables, a query, and the plan as text.
+"""Plans for the doctests of rules: some tables, a query, and the plan as text.
 
 >>> print(shown(bound("SELECT x FROM a WHERE y > 1")))
 Calc(select=[x])
@@ -11,6 +11,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
+from penstock.catalog.conditions import clauses_text
 from penstock.sql.plan.algebra import Plan, Project, Scan
 from penstock.sql.plan.rules.merge_projects import is_identity
 
@@ -31,11 +32,18 @@ def _session() -> SqlSession:
     session.execute(
         f"CREATE TABLE e (x INT, y INT, t TIMESTAMP(3), WATERMARK FOR t AS t - INTERVAL '1' SECOND) {_NOWHERE}"
     )
+    session.execute(
+        "CREATE TABLE d (x INT, y INT, s STRING) "
+        "WITH ('connector' = 'jdbc', 'url' = 'jdbc:sqlite:/nowhere', 'table-name' = 'd')"
+    )
     return session
 
 
 def bound(sql: str) -> Plan:
-    """The plan of a query over a, b and c, each with columns x INT, y INT and s STRING, and e with a row time t."""
+    """The plan of a query over tables with columns x INT and y INT.
+
+    a, b and c have s STRING, too, and so has d, which is in a database; e has a row time t.
+    """
     from penstock.sql.dialect.statement_parser import parse_query
 
     return _session().bind(parse_query(sql), sql)
@@ -45,5 +53,10 @@ def shown(plan: Plan, indent: int = 0) -> str:
     """The plan as a tree; tables by their names, without projections that change nothing."""
     while isinstance(plan, Project) and is_identity(plan):
         plan = plan.input
-    text = plan.identifier.object_name if isinstance(plan, Scan) else plan.describe()
+    text = _scan_text(plan) if isinstance(plan, Scan) else plan.describe()
     return "\n".join([" " * indent + text, *(shown(child, indent + 3) for child in plan.inputs)])
+
+
+def _scan_text(scan: Scan) -> str:
+    filters = clauses_text(scan.table.filters)
+    return f"{scan.identifier.object_name}(filter=[{filters}])" if filters else scan.identifier.object_name

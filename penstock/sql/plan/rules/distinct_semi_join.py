@@ -2,6 +2,12 @@
 
 >>> from penstock.sql.plan.examples import bound, shown
 >>> plan = bound("SELECT DISTINCT a.y FROM a JOIN b ON a.x = b.x")
+>>> print(shown(plan))
+Aggregate(groupBy=[y], select=[])
+   Calc(select=[y])
+      Join(joinType=[inner], where=[x = x])
+         a
+         b
 >>> print(shown(distinct_semi_join(plan)))
 Aggregate(groupBy=[y], select=[])
    Calc(select=[y])

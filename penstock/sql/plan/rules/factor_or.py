@@ -2,6 +2,10 @@
 
 >>> from penstock.sql.plan.examples import bound, shown
 >>> plan = bound("SELECT s FROM a WHERE (x = 1 AND y = 2) OR (x = 1 AND y = 3)")
+>>> print(shown(plan))
+Calc(select=[s])
+   Filter(where=[(x = 1 AND y = 2) OR (x = 1 AND y = 3)])
+      a
 >>> print(shown(factor_or(plan)))
 Calc(select=[s])
    Filter(where=[x = 1 AND (y = 2 OR y = 3)])

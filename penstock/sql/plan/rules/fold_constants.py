@@ -2,6 +2,10 @@
 
 >>> from penstock.sql.plan.examples import bound, shown
 >>> plan = bound("SELECT s FROM a WHERE x > 2 * 3 + 1 AND 1 = 1 AND (y = 5 OR 1 > 2)")
+>>> print(shown(plan))
+Calc(select=[s])
+   Filter(where=[x > ((2 * 3) + 1) AND 1 = 1 AND (y = 5 OR 1 > 2)])
+      a
 >>> print(shown(fold_constants(plan)))
 Calc(select=[s])
    Filter(where=[x > 7 AND y = 5])

@@ -4,7 +4,26 @@ Flink turns `CROSS JOIN LATERAL (SELECT COUNT(*) … WHERE s.k = b.k)` into a jo
 left row without a match disappears, though SQL's own reading would give it a zero. Spark reads it SQL's way,
 so the aggregate gets a filter on its number of rows.
 
-    Correlate(b, Project(Aggregate([], COUNT)))  →  Correlate(b, Project(Filter(n > 0, Aggregate([], COUNT, n))))
+>>> from penstock.sql.plan.examples import bound, shown
+>>> plan = bound("SELECT a.x, l.n FROM a CROSS JOIN LATERAL (SELECT COUNT(*) AS n FROM b WHERE b.x = a.x) l")
+>>> print(shown(plan))
+Calc(select=[x, n])
+   Correlate(joinType=[inner])
+      a
+      Calc(select=[n])
+         Aggregate(groupBy=[], select=[COUNT])
+            Filter(where=[x = outer.$0])
+               b
+>>> print(shown(lateral_aggregate(plan)))
+Calc(select=[x, n])
+   Correlate(joinType=[inner])
+      a
+      Calc(select=[n])
+         Calc(select=[a0])
+            Filter(where=[$rows > 0])
+               Aggregate(groupBy=[], select=[COUNT, COUNT])
+                  Filter(where=[x = outer.$0])
+                     b
 """
 
 from __future__ import annotations

@@ -3,6 +3,13 @@
 >>> from penstock.sql.plan.examples import bound, shown
 >>> from penstock.sql.plan.rules.push_filters import push_filters
 >>> plan = push_filters(bound("SELECT a.s FROM a, b, c WHERE a.x = c.x AND c.y = b.y"))
+>>> print(shown(plan))
+Calc(select=[s])
+   Join(joinType=[inner], where=[x = x AND y = y])
+      Join(joinType=[inner])
+         a
+         b
+      c
 >>> print(shown(order_joins(plan)))
 Calc(select=[s])
    Calc(select=[x, y, s, x, y, s, x, y, s])

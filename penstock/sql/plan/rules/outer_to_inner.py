@@ -2,6 +2,11 @@
 
 >>> from penstock.sql.plan.examples import bound, shown
 >>> plan = bound("SELECT * FROM a LEFT JOIN b ON a.x = b.x WHERE b.y > 1")
+>>> print(shown(plan))
+Filter(where=[y > 1])
+   Join(joinType=[left], where=[x = x])
+      a
+      b
 >>> print(shown(outer_to_inner(plan)))
 Filter(where=[y > 1])
    Join(joinType=[inner], where=[x = x])

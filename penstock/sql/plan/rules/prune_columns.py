@@ -2,6 +2,11 @@
 
 >>> from penstock.sql.plan.examples import bound, shown
 >>> plan = bound("SELECT a.y FROM a JOIN b ON a.x = b.x")
+>>> print(shown(plan))
+Calc(select=[y])
+   Join(joinType=[inner], where=[x = x])
+      a
+      b
 >>> print(shown(prune_columns([plan])[0]))
 Calc(select=[y])
    Join(joinType=[inner], where=[x = x])

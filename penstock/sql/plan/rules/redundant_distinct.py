@@ -2,6 +2,11 @@
 
 >>> from penstock.sql.plan.examples import bound, shown
 >>> plan = bound("SELECT DISTINCT x, n FROM (SELECT x, COUNT(*) AS n FROM a GROUP BY x)")
+>>> print(shown(plan))
+Aggregate(groupBy=[x, n], select=[])
+   Calc(select=[x, n])
+      Aggregate(groupBy=[x], select=[COUNT])
+         a
 >>> print(shown(redundant_distinct(plan)))
 Calc(select=[x, n])
    Aggregate(groupBy=[x], select=[COUNT])

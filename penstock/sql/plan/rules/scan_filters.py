@@ -1,8 +1,15 @@
 """Tells scans which of their rows the query can do without.
 
-    Filter(a > 1 AND UPPER(b) = 'X')            Filter(a > 1 AND UPPER(b) = 'X')
-      Project(a, b)                       →       Project(a, b)
-        Scan(t)                                     Scan(t, filter=[a > 1])
+>>> from penstock.sql.plan.examples import bound, shown
+>>> plan = bound("SELECT s FROM d WHERE x > 1 AND UPPER(s) = 'X'")
+>>> print(shown(plan))
+Calc(select=[s])
+   Filter(where=[x > 1 AND UPPER(s) = 'X'])
+      d
+>>> print(shown(scan_filters(plan)))
+Calc(select=[s])
+   Filter(where=[x > 1 AND UPPER(s) = 'X'])
+      d(filter=[x > 1])
 
 The filter stays where it is: a connector may use what it gets, or not (`catalog/conditions.py`). Conditions come
 down through projections that only move columns and to the sides of joins that they cannot bring rows back to. They

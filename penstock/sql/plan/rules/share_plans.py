@@ -2,6 +2,8 @@
 
 >>> from penstock.sql.plan.examples import bound
 >>> twice = bound("SELECT * FROM (SELECT x FROM a WHERE y > 1) l JOIN (SELECT x FROM a WHERE y > 1) r ON l.x = r.x")
+>>> twice.input.left is twice.input.right
+False
 >>> [one] = share_plans([twice])
 >>> one.input.left is one.input.right
 True

@@ -6,6 +6,17 @@ predicate becomes an expression over scalar subqueries:
 
     a IN (q)  →  CASE WHEN rows of q equal to a > 0 THEN TRUE
                       WHEN rows of q that may be equal > 0 THEN NULL ELSE FALSE END
+
+>>> from penstock.sql.plan.examples import bound, shown
+>>> plan = bound("SELECT x FROM a WHERE x IN (SELECT x FROM b) OR EXISTS (SELECT x FROM b) IS NOT FALSE")
+>>> print(shown(plan))
+Calc(select=[x])
+   Filter(where=[x IN (...) OR EXISTS (...) IS NOT FALSE])
+      a
+>>> print(shown(subquery_values(plan)))
+Calc(select=[x])
+   Filter(where=[x IN (...) OR (COALESCE((...), 0) > 0) IS NOT FALSE])
+      a
 """
 
 from __future__ import annotations
