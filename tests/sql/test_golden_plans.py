@@ -1,4 +1,8 @@
-"""EXPLAIN of queries whose plans matter, compared with `golden/`; PENSTOCK_WRITE_GOLDEN=1 writes it anew."""
+"""EXPLAIN of queries whose plans matter, compared with `golden/`; PENSTOCK_WRITE_GOLDEN=1 writes it anew.
+
+Nexmark's queries are those that `benchmarks/nexmark.py` measures, over the same tables at the same parallelism; their
+texts are in `benchmarks/nexmark/queries`, and only there.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,18 @@ import pathlib
 
 import pytest
 
+from benchmarks.nexmark.scripts import BLACKHOLE, QUERIES, statements
 from penstock.table import EnvironmentSettings, TableEnvironment
 
 GOLDEN = pathlib.Path(__file__).parent / "golden"
 STORED = "WITH ('connector' = 'filesystem', 'path' = '/nowhere', 'format' = 'json')"
+NEXMARK_PLACES = {
+    "source": "'connector' = 'filesystem', 'path' = '/nowhere', 'format' = 'parquet'",
+    "sink": BLACKHOLE,
+    "output": "/nowhere/else",
+    "file_format": "csv",
+    "side_input": "/nowhere/at/all",
+}
 TABLES = (
     "kind INT, person ROW<id BIGINT, name STRING, email STRING, state STRING>, "
     "auction ROW<id BIGINT, item STRING, about STRING, expires TIMESTAMP(3), seller BIGINT, category BIGINT>, "
@@ -39,8 +51,22 @@ def env() -> TableEnvironment:
 
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.sql")), ids=lambda path: path.stem)
 def test_the_plan_is_the_golden_one(env: TableEnvironment, path: pathlib.Path) -> None:
-    text = env.explain_sql(path.read_text()).partition("\n\n== Optimized Execution Plan ==\n")[2]
-    golden = path.with_suffix(".plan")
+    compare(env.explain_sql(path.read_text()), path.with_suffix(".plan"))
+
+
+@pytest.mark.parametrize("query", [query for query in QUERIES if query != "q6"])
+def test_the_plan_of_nexmark_is_the_golden_one(query: str) -> None:
+    env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    env.get_config().set("parallelism.default", "2")
+    *tables, insert = statements(query, "penstock", NEXMARK_PLACES)
+    for statement in tables:
+        env.execute_sql(statement)
+    compare(env.explain_sql(insert), GOLDEN / "nexmark" / f"{query}.plan")
+
+
+def compare(explained: str, golden: pathlib.Path) -> None:
+    text = explained.partition("\n\n== Optimized Execution Plan ==\n")[2]
     if os.environ.get("PENSTOCK_WRITE_GOLDEN"):
+        golden.parent.mkdir(exist_ok=True)
         golden.write_text(text)
     assert text == golden.read_text()
