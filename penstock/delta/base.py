@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from penstock.common.ids import MIN_WATERMARK
+from penstock.delta.kept import Kept
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -124,6 +125,10 @@ class DeltaOperator(ABC):
         if isinstance(ttl_ms, tuple):
             return ttl_ms
         return () if ttl_ms is None or not self.key_columns(0) else (ttl_ms,)
+
+    def kept(self) -> tuple[Kept, ...]:
+        """What it remembers, for EXPLAIN."""
+        return ()
 
     def begin_epoch(self) -> None:
         self.output = Batch()

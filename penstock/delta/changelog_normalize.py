@@ -18,6 +18,7 @@ from typing import Any
 from penstock.common.typeinfo import Types
 from penstock.delta.base import DELETE, UPDATE_BEFORE, Batch, DeltaContext, DeltaOperator, Row
 from penstock.delta.emit import emit_change
+from penstock.delta.kept import Kept
 from penstock.delta.rows import identities, keys_of, with_ttl
 from penstock.state.descriptors import ValueStateDescriptor
 
@@ -45,6 +46,9 @@ class ChangelogNormalize(DeltaOperator):
 
     def key_columns(self, input_index: int) -> tuple[int, ...]:
         return self._key_columns
+
+    def kept(self) -> tuple[Kept, ...]:
+        return (Kept("1 row", ttl_ms=self._ttl_ms),)
 
     def open(self, context: DeltaContext) -> None:
         super().open(context)

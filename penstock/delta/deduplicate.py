@@ -22,6 +22,7 @@ from typing import Any
 from penstock.common.typeinfo import Types
 from penstock.delta.base import INSERT, Batch, DeltaContext, DeltaOperator, Row
 from penstock.delta.emit import emit_change
+from penstock.delta.kept import Kept
 from penstock.delta.rows import identities, keys_of, with_ttl
 from penstock.delta.time.clock import LATE_RECORDS_DROPPED, due_in_order, times_of, watermarks_of
 from penstock.state.descriptors import ValueStateDescriptor
@@ -57,6 +58,9 @@ class Deduplicate(DeltaOperator):
 
     def key_columns(self, input_index: int) -> tuple[int, ...]:
         return self._key_columns
+
+    def kept(self) -> tuple[Kept, ...]:
+        return (Kept("1 row", ttl_ms=self._ttl_ms),)
 
     def open(self, context: DeltaContext) -> None:
         super().open(context)
@@ -97,6 +101,9 @@ class DeduplicateFirstByTime(DeltaOperator):
 
     def key_columns(self, input_index: int) -> tuple[int, ...]:
         return self._key_columns
+
+    def kept(self) -> tuple[Kept, ...]:
+        return (Kept("1 row", ttl_ms=self._ttl_ms),)
 
     def open(self, context: DeltaContext) -> None:
         super().open(context)

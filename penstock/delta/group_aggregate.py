@@ -33,6 +33,7 @@ from penstock.delta.base import (
     DeltaOperator,
     Row,
 )
+from penstock.delta.kept import Kept, results
 from penstock.delta.rows import group_by_key, same_row, with_ttl
 from penstock.state.descriptors import MapStateDescriptor, ValueStateDescriptor
 
@@ -95,6 +96,16 @@ class GroupAggregate(DeltaOperator):
 
     def key_columns(self, input_index: int) -> tuple[int, ...]:
         return self._key_columns
+
+    def kept(self) -> tuple[Kept, ...]:
+        calls = self._make_calls()
+        small = results(spec.function for spec in self._specs)
+        values = [
+            Kept(f"every value for {spec.function}", "row", columns=spec.args, ttl_ms=self._ttl_ms)
+            for spec, call in zip(self._specs, calls, strict=True)
+            if call.uses_counts
+        ]
+        return (Kept(small, columns=(), ttl_ms=self._ttl_ms), *dict.fromkeys(values))
 
     def _make_calls(self) -> list[AggregateCall]:
         return [AggregateCall(spec, self._retracts) for spec in self._specs]

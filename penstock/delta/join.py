@@ -22,6 +22,7 @@ from typing import Any
 
 from penstock.common.errors import ValidationError
 from penstock.delta.base import INSERT, UNMATCHED_RETRACTIONS, Batch, DeltaContext, DeltaOperator, Row
+from penstock.delta.kept import Kept, every_row
 from penstock.delta.row_store import Record, RowStore
 from penstock.delta.rows import (
     all_canonical_bytes,
@@ -122,6 +123,9 @@ class RegularJoin(DeltaOperator):
 
     def key_columns(self, input_index: int) -> tuple[int, ...]:
         return self._keys[input_index]
+
+    def kept(self) -> tuple[Kept, ...]:
+        return every_row(2, self._ttl_ms)
 
     def open(self, context: DeltaContext) -> None:
         super().open(context)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from penstock.common.typeinfo import Types
 from penstock.delta.base import INSERT, Batch, DeltaContext, DeltaOperator
+from penstock.delta.kept import Kept
 from penstock.state.descriptors import ValueStateDescriptor
 
 
@@ -16,6 +17,9 @@ class Limit(DeltaOperator):
     def __init__(self, limit: int, offset: int = 0) -> None:
         self._limit = limit
         self._offset = offset
+
+    def kept(self) -> tuple[Kept, ...]:
+        return (Kept("a number of rows", columns=()),)
 
     def open(self, context: DeltaContext) -> None:
         super().open(context)

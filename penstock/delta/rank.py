@@ -26,6 +26,7 @@ from typing import Any
 from penstock.common.typeinfo import Types
 from penstock.delta.base import UNMATCHED_RETRACTIONS, Batch, DeltaContext, DeltaOperator, Row
 from penstock.delta.emit import emit_change
+from penstock.delta.kept import Kept, every_row, some_rows
 from penstock.delta.rows import (
     canonical_bytes,
     columns_getter,
@@ -109,6 +110,11 @@ class Rank(DeltaOperator):
 
     def key_columns(self, input_index: int) -> tuple[int, ...]:
         return self._partition_columns
+
+    def kept(self) -> tuple[Kept, ...]:
+        if self._retracts or self.end is None:
+            return every_row(ttl_ms=(self._ttl_ms,), until=("",))
+        return (Kept(some_rows(self.end), ttl_ms=self._ttl_ms),)
 
     def open(self, context: DeltaContext) -> None:
         super().open(context)

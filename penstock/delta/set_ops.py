@@ -15,6 +15,7 @@ from typing import Any
 
 from penstock.common.typeinfo import Types
 from penstock.delta.base import UNMATCHED_RETRACTIONS, WEIGHT, Batch, DeltaContext, DeltaOperator, Row
+from penstock.delta.kept import Kept
 from penstock.delta.rows import canonical_bytes, emit_weights, with_ttl
 from penstock.state.descriptors import ValueStateDescriptor
 
@@ -48,6 +49,9 @@ class SetOperation(DeltaOperator):
 
     def key_columns(self, input_index: int) -> tuple[int, ...]:
         return tuple(range(self._width))
+
+    def kept(self) -> tuple[Kept, ...]:
+        return (Kept("two numbers", columns=(), ttl_ms=self._ttl_ms),)
 
     def open(self, context: DeltaContext) -> None:
         super().open(context)

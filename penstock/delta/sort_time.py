@@ -13,6 +13,7 @@ from typing import Any
 
 from penstock.common.typeinfo import Types
 from penstock.delta.base import INSERT, Batch, DeltaContext, DeltaOperator, Row
+from penstock.delta.kept import PASSED, Kept, every_row
 from penstock.delta.rows import sort_key
 from penstock.delta.time.clock import LATE_RECORDS_DROPPED, due_in_order, times_of, watermarks_of
 from penstock.state.descriptors import MapStateDescriptor
@@ -29,6 +30,9 @@ class SortTime(DeltaOperator):
     def __init__(self, rowtime_column: int, order: Sequence[tuple[int, bool]] = ()) -> None:
         self._rowtime = rowtime_column
         self._order = tuple(order)
+
+    def kept(self) -> tuple[Kept, ...]:
+        return every_row(until=(PASSED,))
 
     def open(self, context: DeltaContext) -> None:
         super().open(context)

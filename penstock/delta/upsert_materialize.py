@@ -13,6 +13,7 @@ from typing import Any
 from penstock.common.typeinfo import Types
 from penstock.delta.base import UNMATCHED_RETRACTIONS, WEIGHT, Batch, DeltaContext, DeltaOperator, Row
 from penstock.delta.emit import emit_change
+from penstock.delta.kept import Kept, every_row
 from penstock.delta.rows import canonical_bytes, columns_getter, identities, keys_of, with_ttl
 from penstock.state.descriptors import ValueStateDescriptor
 
@@ -43,6 +44,9 @@ class UpsertMaterialize(DeltaOperator):
 
     def key_columns(self, input_index: int) -> tuple[int, ...]:
         return self._key_columns
+
+    def kept(self) -> tuple[Kept, ...]:
+        return every_row(ttl_ms=(self._ttl_ms,), until=("",))
 
     def open(self, context: DeltaContext) -> None:
         super().open(context)

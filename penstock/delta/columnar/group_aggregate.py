@@ -30,6 +30,7 @@ from penstock.delta.columnar.hashed_log import PLACE, HashedLog, newest, same_va
 from penstock.delta.columnar.members import MOST_CALLS, ColumnMembers
 from penstock.delta.columnar.results import added_up, columnar_result, has_columnar_result
 from penstock.delta.columns import Ints, can_group, filled, named
+from penstock.delta.kept import Kept, results
 from penstock.delta.local.aggregate import PreAggregate, can_be_partial
 
 _ROW = "__row"
@@ -111,6 +112,11 @@ class ColumnarGroupAggregate(ColumnarOperator):
     @property
     def retention_ms(self) -> tuple[int, ...]:
         return (0,) if self._keys else ()
+
+    def kept(self) -> tuple[Kept, ...]:
+        small = Kept(results(spec.function for spec in self._specs), columns=(), ttl_ms=0)
+        values = [Kept("every value", "row", columns=(arg,), ttl_ms=0) for arg, _ in self._distinct]
+        return (small, *values)
 
     def open(self, context: DeltaContext) -> None:
         super().open(context)

@@ -21,6 +21,7 @@ from penstock.delta.base import INSERT, DeltaContext
 from penstock.delta.columnar.base import ColumnarOperator, GroupedTables
 from penstock.delta.columnar.pairs import portions, spread
 from penstock.delta.columns import HIDDEN, WATERMARK, Ints, filled, millis, named
+from penstock.delta.kept import Kept, every_row, waiting
 
 _PAIRS = 1 << 20
 """Pairs that are made at once."""
@@ -48,6 +49,9 @@ class ColumnarIntervalJoin(ColumnarOperator):
 
     def key_columns(self, input_index: int) -> tuple[int, ...]:
         return self._keys[input_index]
+
+    def kept(self) -> tuple[Kept, ...]:
+        return every_row(2, until=waiting(self._waits_ms))
 
     def open(self, context: DeltaContext) -> None:
         super().open(context)

@@ -29,6 +29,7 @@ from penstock.delta.columnar.pairs import matches, portions
 from penstock.delta.columnar.rows import ChangeReader, Changes, joint_codes
 from penstock.delta.columns import Ints, filled, named
 from penstock.delta.join import JoinType
+from penstock.delta.kept import Kept, every_row
 from penstock.state.arranged import Arrangement
 from penstock.state.arranged.runs import distinct
 
@@ -104,6 +105,9 @@ class ColumnarJoin(ColumnarOperator):
 
     def key_columns(self, input_index: int) -> tuple[int, ...]:
         return self._keys[input_index]
+
+    def kept(self) -> tuple[Kept, ...]:
+        return every_row(2, self._ttl_ms)
 
     def open(self, context: DeltaContext) -> None:
         super().open(context)

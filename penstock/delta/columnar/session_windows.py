@@ -35,6 +35,7 @@ from penstock.delta.columnar.results import added_up, columnar_result
 from penstock.delta.columnar.sessions import assigned
 from penstock.delta.columnar.table_log import StoredTable, TableLog
 from penstock.delta.columns import HIDDEN, WATERMARK, Ints, filled, millis, named
+from penstock.delta.kept import WINDOW_ENDS, Kept, results
 from penstock.delta.local.aggregate import PreAggregate
 from penstock.delta.time.clock import LATE_RECORDS_DROPPED
 from penstock.delta.time.windows import WINDOW_START, WINDOW_TIME, check_properties
@@ -78,6 +79,9 @@ class ColumnarSessionAggregate(ColumnarOperator):
 
     def key_columns(self, input_index: int) -> tuple[int, ...]:
         return self._keys
+
+    def kept(self) -> tuple[Kept, ...]:
+        return (Kept(results(s.function for s in self._specs), columns=(), until=WINDOW_ENDS, windowed=True),)
 
     def open(self, context: DeltaContext) -> None:
         super().open(context)

@@ -24,6 +24,7 @@ from penstock.delta.columnar.base import ColumnarOperator
 from penstock.delta.columnar.results import added_up, columnar_result, has_columnar_result
 from penstock.delta.columnar.table_log import TableLog
 from penstock.delta.columns import WATERMARK, Ints, filled, millis, named
+from penstock.delta.kept import WINDOW_ENDS, Kept, results
 from penstock.delta.local.aggregate import PreAggregate
 from penstock.delta.time.clock import LATE_RECORDS_DROPPED, WindowClock
 from penstock.delta.time.windows import WindowSpec, check_properties, window_columns
@@ -72,6 +73,9 @@ class ColumnarWindowAggregate(ColumnarOperator):
 
     def key_columns(self, input_index: int) -> tuple[int, ...]:
         return tuple(range(len(self._key_types)))
+
+    def kept(self) -> tuple[Kept, ...]:
+        return (Kept(results(s.function for s in self._specs), columns=(), until=WINDOW_ENDS, windowed=True),)
 
     def open(self, context: DeltaContext) -> None:
         super().open(context)

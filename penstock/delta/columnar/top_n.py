@@ -25,6 +25,7 @@ from penstock.delta.base import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, WEI
 from penstock.delta.columnar.base import ColumnarOperator
 from penstock.delta.columnar.rows import ChangeReader, in_order, joint_codes, mixed, row_hashes, same_rows
 from penstock.delta.columns import KIND, WATERMARK, Ints, filled, named, order_codes
+from penstock.delta.kept import Kept, some_rows
 from penstock.state.arranged.runs import distinct, summed
 
 _PORTION = 1 << 17
@@ -79,6 +80,9 @@ class ColumnarTopN(ColumnarOperator):
 
     def key_columns(self, input_index: int) -> tuple[int, ...]:
         return self._partition_columns
+
+    def kept(self) -> tuple[Kept, ...]:
+        return (Kept(some_rows(self.end), ttl_ms=0),)
 
     def open(self, context: DeltaContext) -> None:
         super().open(context)
@@ -237,6 +241,11 @@ class ColumnarDeduplicate(ColumnarTopN):
         order = [] if rowtime_column is None or not keep_last else [(rowtime_column, False)]
         super().__init__(types, key_columns, order, end=1, emit_update_before=emit_update_before)
         self.newest_first = keep_last
+
+    def kept(self) -> tuple[Kept, ...]:
+        if self.newest_first:
+            return super().kept()
+        return (Kept("that there was a row", columns=(), ttl_ms=0),)
 
     @property
     def _tells_ranks(self) -> bool:

@@ -110,6 +110,9 @@ class PreAggregate(LocalStage):
         self._types = tuple(types)
         self._slices = slices
 
+    def came_from(self, column: int) -> int:
+        return self._keys[column]
+
     def output_types(self) -> list[DataType]:
         found = self.key_types
         if self._slices is not None:

@@ -16,6 +16,10 @@ class LocalStage(ABC):
     def output_types(self) -> list[DataType]:
         """The types of the columns that come out, without the hidden ones."""
 
+    def came_from(self, column: int) -> int:
+        """Which column of its input a key column of its output is."""
+        return column
+
     @abstractmethod
     def __call__(self, table: pa.Table) -> pa.Table:
         """A table of changes (`delta/columns.py`) with at least one row; another one comes out."""

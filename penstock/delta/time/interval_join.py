@@ -27,6 +27,7 @@ from penstock.common.ids import MIN_WATERMARK
 from penstock.common.typeinfo import Types
 from penstock.delta.base import INSERT, Batch, DeltaContext, DeltaOperator, Row
 from penstock.delta.join import JoinType, Predicate
+from penstock.delta.kept import Kept, every_row, waiting
 from penstock.delta.rows import identities, keys_of
 from penstock.delta.time.attached import require_inserts
 from penstock.delta.time.clock import due_in_order, times_of, watermarks_of
@@ -90,6 +91,9 @@ class IntervalJoin(DeltaOperator):
 
     def key_columns(self, input_index: int) -> tuple[int, ...]:
         return self._keys[input_index]
+
+    def kept(self) -> tuple[Kept, ...]:
+        return every_row(2, until=waiting(self._waits_ms))
 
     def open(self, context: DeltaContext) -> None:
         super().open(context)

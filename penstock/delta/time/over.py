@@ -22,6 +22,7 @@ from typing import Any
 
 from penstock.common.typeinfo import Types
 from penstock.delta.base import INSERT, Batch, DeltaContext, DeltaOperator, Row
+from penstock.delta.kept import PASSED, Kept, every_row, some_rows
 from penstock.delta.rows import identities, keys_of
 from penstock.delta.time.attached import require_inserts
 from penstock.delta.time.clock import LATE_RECORDS_DROPPED, due_in_order, times_of, watermarks_of
@@ -115,6 +116,14 @@ class _OverBase(DeltaOperator):
     def key_columns(self, input_index: int) -> tuple[int, ...]:
         return self._key_columns
 
+    def kept(self) -> tuple[Kept, ...]:
+        frame = self._frame
+        if frame.preceding is None:
+            return (Kept("results so far", columns=()),)
+        if frame.rows:
+            return (Kept(some_rows(frame.preceding + 1)),)
+        return every_row(until=(f"until it is {frame.preceding} ms old",))
+
     def open(self, context: DeltaContext) -> None:
         super().open(context)
         self._frames = _FrameState(context, self._frame, self._specs)
@@ -140,6 +149,9 @@ class EventTimeOver(_OverBase):
     ) -> None:
         super().__init__(key_columns, frame, functions)
         self._time_column = time_column
+
+    def kept(self) -> tuple[Kept, ...]:
+        return *every_row(until=(PASSED,)), *super().kept()
 
     def open(self, context: DeltaContext) -> None:
         super().open(context)

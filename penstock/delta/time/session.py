@@ -22,6 +22,7 @@ from typing import Any
 from penstock.common.errors import ValidationError
 from penstock.common.typeinfo import Types
 from penstock.delta.base import Batch, DeltaContext, DeltaOperator, Row
+from penstock.delta.kept import WINDOW_ENDS, Kept, every_row
 from penstock.delta.rows import identities, keys_of
 from penstock.delta.time.clock import (
     LATE_RECORDS_DROPPED,
@@ -61,6 +62,9 @@ class SessionRows(DeltaOperator):
 
     def key_columns(self, input_index: int) -> tuple[int, ...]:
         return self._key_columns
+
+    def kept(self) -> tuple[Kept, ...]:
+        return every_row(until=(WINDOW_ENDS,))
 
     def open(self, context: DeltaContext) -> None:
         super().open(context)

@@ -21,6 +21,7 @@ from penstock.common.errors import ValidationError
 from penstock.common.typeinfo import Types
 from penstock.delta.base import DELETE, UPDATE_BEFORE, Batch, DeltaContext, DeltaOperator, Row
 from penstock.delta.join import JoinType, Predicate
+from penstock.delta.kept import PASSED, Kept, every_row
 from penstock.delta.rows import keys_of
 from penstock.delta.time.clock import due_in_order, times_of, watermarks_of
 from penstock.state.descriptors import MapStateDescriptor, ValueStateDescriptor
@@ -74,6 +75,10 @@ class EventTimeTemporalJoin(DeltaOperator):
 
     def key_columns(self, input_index: int) -> tuple[int, ...]:
         return self._keys[input_index]
+
+    def kept(self) -> tuple[Kept, ...]:
+        [left] = every_row(until=(PASSED,))
+        return left, Kept("the newest version", input_index=1)
 
     def open(self, context: DeltaContext) -> None:
         super().open(context)

@@ -22,6 +22,7 @@ from typing import Any
 from penstock.common.typeinfo import Types
 from penstock.delta.aggregates import AggSpec
 from penstock.delta.base import INSERT, WEIGHT, Batch, DeltaContext, DeltaOperator, Row
+from penstock.delta.kept import WINDOW_ENDS, Kept, results
 from penstock.delta.rows import identities, keys_of
 from penstock.delta.time.clock import (
     LATE_RECORDS_DROPPED,
@@ -81,6 +82,9 @@ class _WindowAggregateBase(DeltaOperator):
 
     def _make_functions(self) -> SliceFunctions:
         return SliceFunctions(self._specs, self._retracts, self._row_count_column)
+
+    def kept(self) -> tuple[Kept, ...]:
+        return (Kept(results(s.function for s in self._specs), columns=(), until=WINDOW_ENDS, windowed=True),)
 
     def open(self, context: DeltaContext) -> None:
         super().open(context)

@@ -12,6 +12,7 @@ from penstock.common.errors import ValidationError
 from penstock.common.typeinfo import Types
 from penstock.delta.base import INSERT, DeltaContext, Row
 from penstock.delta.join import JoinType, Predicate
+from penstock.delta.kept import WINDOW_ENDS, Kept, every_row
 from penstock.delta.time.attached import AttachedWindowOperator, Window
 from penstock.delta.time.windows import AttachedWindow
 from penstock.state.descriptors import ListStateDescriptor
@@ -53,6 +54,9 @@ class WindowJoin(AttachedWindowOperator):
         safe = tuple(null_safe) or (False,) * len(left_keys)
         self._strict = tuple(index for index, is_safe in enumerate(safe) if not is_safe)
         self._residual = residual
+
+    def kept(self) -> tuple[Kept, ...]:
+        return every_row(2, until=(WINDOW_ENDS, WINDOW_ENDS))
 
     def open(self, context: DeltaContext) -> None:
         super().open(context)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from penstock.common.errors import ValidationError
 from penstock.common.typeinfo import Types
 from penstock.delta.base import INSERT, DeltaContext, Row
+from penstock.delta.kept import WINDOW_ENDS, Kept, some_rows
 from penstock.delta.rows import sort_key
 from penstock.delta.time.attached import AttachedWindowOperator, Window
 from penstock.delta.time.clock import to_ms
@@ -43,6 +44,9 @@ class WindowRank(AttachedWindowOperator):
         self._rank_start, self._rank_end = rank_start, rank_end
         self._emit_rank = emit_rank
 
+    def kept(self) -> tuple[Kept, ...]:
+        return (Kept(some_rows(self._rank_end), until=WINDOW_ENDS, windowed=True),)
+
     def open(self, context: DeltaContext) -> None:
         super().open(context)
         self._sort_key = sort_key(self._order)
@@ -77,6 +81,9 @@ class WindowDeduplicate(AttachedWindowOperator):
         super().__init__((key_columns,), (window,), zone)
         self._time_column = time_column
         self._keep_last = keep_last
+
+    def kept(self) -> tuple[Kept, ...]:
+        return (Kept(some_rows(1), until=WINDOW_ENDS, windowed=True),)
 
     def open(self, context: DeltaContext) -> None:
         super().open(context)

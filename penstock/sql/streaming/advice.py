@@ -1,4 +1,5 @@
-"""What EXPLAIN warns of: cross products, state that grows for ever, updates that may not find the row they update.
+"""What EXPLAIN warns of: cross products, state that grows for ever, sinks whose primary key is not that of the rows
+they get, updates that may not find the row they update.
 
 A join or aggregate remembers its input until somebody says for how long. And an expression such as UUID() over rows
 that are taken back gives another value for the row that goes than for the row that came:
@@ -9,7 +10,7 @@ that are taken back gives another value for the row that goes than for the row t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from penstock.common.errors import ValidationError
 from penstock.sql.plan.algebra import DataFrameScan, Join, Plan, walk_plan
@@ -28,13 +29,39 @@ from penstock.sql.streaming.physical import (
 
 STRATEGY = "table.optimizer.non-deterministic-update.strategy"
 UNBOUNDED = "advice: set 'table.exec.state.ttl', or give joins and aggregates a STATE_TTL hint"
+NO_TTL = "no time to live applies to it; advice: see to it that its keys are limited in number"
 
 
 def unbounded_state(nodes: Iterable[PhysicalNode]) -> Iterator[str]:
-    """A line for each operator whose state nothing bounds."""
+    """A line for each operator whose state nothing bounds, and that has more of it with more rows or keys."""
     for node in nodes:
-        if isinstance(node, DeltaNode) and node.operator is not None and 0 in node.operator.retention_ms:
+        if not isinstance(node, DeltaNode) or node.operator is None:
+            continue
+        endless = [kept for kept in node.operator.kept() if kept.grows(keyed=node.is_keyed)]
+        if any(kept.ttl_ms is not None for kept in endless):
             yield f"[WARNING] {node.name} keeps its state for ever; {UNBOUNDED}"
+        elif endless:
+            yield f"[WARNING] {node.name} keeps its state for ever; {NO_TTL}"
+
+
+def key_of_sink(sink: str, key: Sequence[str], stream: Stream, is_safe: bool) -> str:
+    """A line for a sink with a primary key that is not the key of the rows it gets."""
+    names = [f.name for f in stream.fields]
+    keys = sorted(", ".join(names[i] for i in sorted(known)) for known in stream.keys)
+    if stream.disordered_by:
+        why = f"changes of one row may come in any order, because {stream.disordered_by}"
+    elif keys:
+        why = f"rows of the query are told apart by ({'), ('.join(keys)}), so several may have the same key"
+    else:
+        why = "no columns of the query's result are known to be unique"
+    then = "SinkMaterializer keeps all rows of each key and shows the last" if is_safe else (
+        "with 'table.exec.sink.upsert-materialize' = 'NONE', taking one row back may remove another"
+    )  # fmt: skip
+    best = f"make ({keys[0]}) its primary key" if keys else "select columns that are unique"
+    return (
+        f"[WARNING] table '{sink}' is written by its primary key ({', '.join(key)}), but {why}: {then}; "
+        f"advice: {best}, or group by ({', '.join(key)})"
+    )
 
 
 def cross_product(plan: Join, left: Stream, right: Stream) -> Iterator[str]:

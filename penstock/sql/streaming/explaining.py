@@ -14,6 +14,7 @@ from penstock.sql.streaming.physical import (
     WatermarkNode,
 )
 from penstock.sql.streaming.planner import Planner
+from penstock.sql.streaming.state_text import state_text
 
 _HIDDEN = "".join(f", {f.name}" for f in HIDDEN)
 
@@ -52,7 +53,7 @@ def _segment(plan: Plan, stream: Stream, indent: int, seen: set[int]) -> list[st
 
 
 def _changes(node: PhysicalNode) -> str:
-    """What comes out of a stateful operator: kinds of changes, columns that identify a row, kept for how long."""
+    """What comes out of a stateful operator, kinds of changes and columns that identify a row, and what it keeps."""
     if not isinstance(node, DeltaNode) or node.operator is None:
         return ""
     text = f", changelogMode=[{'I,UB,UA,D' if node.retracts else 'I'}]"
@@ -62,7 +63,8 @@ def _changes(node: PhysicalNode) -> str:
         text += f", upsertKeys=[{names}]"
     if any(node.operator.retention_ms):
         text += f", stateTtl=[{', '.join(f'{ms} ms' for ms in node.operator.retention_ms)}]"
-    return text
+    state = state_text(node)
+    return f"{text}, state=[{state}]" if state else text
 
 
 def _node(node: PhysicalNode, indent: int, seen: set[int]) -> list[str]:

@@ -17,7 +17,7 @@ from penstock.delta.columns import can_group
 from penstock.delta.join import JoinType, RegularJoin
 from penstock.sql.binder.coercion import cast_rex
 from penstock.sql.functions.common_types import common_type
-from penstock.sql.plan.algebra import Field, Filter, Join, Project
+from penstock.sql.plan.algebra import Field, Filter, Join
 from penstock.sql.plan.rex import Call, InputRef, Rex, conjuncts
 from penstock.sql.plan.rex_text import rex_text
 from penstock.sql.streaming.advice import cross_product
@@ -25,6 +25,7 @@ from penstock.sql.streaming.aggregates import InputColumns
 from penstock.sql.streaming.distribution import of_join
 from penstock.sql.streaming.physical import DeltaNode, Stream
 from penstock.sql.streaming.residual import Residual, prepare, resolve, sides_of, unshift
+from penstock.sql.streaming.state_text import column_names
 from penstock.sql.streaming.time_bounds import TimeBounds, find_bounds
 
 if TYPE_CHECKING:
@@ -189,7 +190,7 @@ def finish(
     fields = [Field(f"j{i}", f.type.nullable(), f.time) for i, f in enumerate(made)]
     result = planner.delta(
         plan.title, operator, [sides.left, sides.right], fields,
-        retracts=retracts, updated_by=plan.title if retracts else "", detail=_detail(sides, left, right),
+        retracts=retracts, updated_by=plan.title if retracts else "", detail=_detail(sides),
     )  # fmt: skip
     [node] = result.nodes
     assert isinstance(node, DeltaNode)
@@ -201,28 +202,34 @@ def finish(
     # Rows went to the subtask of their join key. If that may change for a row, its changes come from two subtasks, in
     # any order, and its key identifies it no longer.
     stays = frozenset(key for key in left.keys if key.issuperset(sides.left_keys))
-    return result.project(plan.fields, exprs, keys=stays if one_sided else frozenset())
+    return result.project(
+        plan.fields,
+        exprs,
+        keys=stays if one_sided else frozenset(),
+        disordered_by=_disorder(plan, sides, left, right),
+    )
 
 
-def _detail(sides: Sides, left: Stream, right: Stream) -> str:
+def _disorder(plan: Join, sides: Sides, left: Stream, right: Stream) -> str:
+    """Says so if an update of an input may send a row to another subtask than the row it replaces."""
+    for stream, side, keys in ((left, sides.left, sides.left_keys), (right, sides.right, sides.right_keys)):
+        if stream.retracts and keys and stream.keys and not any(k.issuperset(keys) for k in stream.keys):
+            names = column_names(side)
+            shown = ", ".join(names[i] for i in keys)
+            return f"{plan.title} sends rows by ({shown}), which {stream.updated_by} may change"
+    return left.disordered_by or right.disordered_by
+
+
+def _detail(sides: Sides) -> str:
     """The keys and what else is compared, for EXPLAIN."""
+    sides_names = column_names(sides.left), column_names(sides.right)
     texts = []
-    for label, side, keys, stream in (
-        ("leftKey", sides.left, sides.left_keys, left),
-        ("rightKey", sides.right, sides.right_keys, right),
+    for label, names, keys in zip(
+        ("leftKey", "rightKey"), sides_names, (sides.left_keys, sides.right_keys), strict=True
     ):
-        names = [f.name for f in stream.fields]
-        assert isinstance(side.plan, Project)
-        shown = ", ".join(rex_text(side.plan.exprs[at], names) for at in keys)
-        texts += [f"{label}=[{shown}]"] if keys else []
+        texts += [f"{label}=[{', '.join(names[at] for at in keys)}]"] if keys else []
     if sides.residual is not None:
-        made = [s.plan.exprs[: s.width] for s in (sides.left, sides.right) if isinstance(s.plan, Project)]
-        names = [
-            rex_text(rex, [f.name for f in stream.fields])
-            for exprs, stream in zip(made, (left, right), strict=True)
-            for rex in exprs
-        ]
-        texts.append(f"where=[{rex_text(sides.residual, names)}]")
+        texts.append(f"where=[{rex_text(sides.residual, [*sides_names[0], *sides_names[1]])}]")
     return ", ".join(texts)
 
 

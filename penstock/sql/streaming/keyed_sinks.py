@@ -15,6 +15,7 @@ from penstock.common.errors import ValidationError
 from penstock.connectors.table import TableConnector
 from penstock.delta.upsert_materialize import UpsertMaterialize
 from penstock.sql.plan.algebra import InsertInto
+from penstock.sql.streaming.advice import key_of_sink
 from penstock.sql.streaming.physical import Stream
 from penstock.sql.streaming.planner import Planner
 
@@ -31,10 +32,13 @@ def materialized(planner: Planner, stream: Stream, connector: TableConnector, si
         )
     names = sink.table.sink_schema.names
     key = frozenset(names.index(name) for name in sink.table.primary_key)
-    if not connector.upserts or not key or way == "NONE":
+    if not connector.upserts or not key:
         return stream
     is_safe = not stream.retracts or any(known <= key for known in stream.keys)
-    if is_safe and way == "AUTO":
+    if not is_safe:
+        named = sink.identifier.as_summary_string()
+        planner.warnings.append(key_of_sink(named, sink.table.primary_key, stream, way != "NONE"))
+    if way == "NONE" or (is_safe and way == "AUTO"):
         return stream
     operator = UpsertMaterialize(sorted(key), state_ttl_ms=planner.state_ttl_ms)
     return planner.delta(

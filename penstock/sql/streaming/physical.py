@@ -128,6 +128,7 @@ class Stream:
         retracts: Whether rows may be taken back.
         keys: Sets of columns that are unique in the table the changes make (upsert keys).
         updated_by: Which operator made the stream an updating one, for messages.
+        disordered_by: Why the changes of one row may come from several subtasks, in any order; "" if they do not.
         window: Where the window bounds are, if a window table function or aggregate gave some (`windows.py`).
     """
 
@@ -136,6 +137,7 @@ class Stream:
     retracts: bool = False
     keys: frozenset[frozenset[int]] = frozenset()
     updated_by: str = ""
+    disordered_by: str = ""
     window: Any = field(default=None, compare=False)
 
     @property
