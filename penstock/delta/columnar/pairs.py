@@ -3,35 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from penstock.delta.columns import Ints
 
 
+@dataclass(frozen=True)
+class ByCode:
+    """Rows of one side in the order of their codes."""
+
+    rows: Ints
+    codes: Ints
+
+    @classmethod
+    def of(cls, codes: Ints, rows: Ints) -> ByCode:
+        order = rows[np.argsort(codes[rows], kind="stable")]
+        return cls(order, codes[order])
+
+    def find(self, wanted: Ints) -> tuple[Ints, Ints]:
+        """For each code where its rows begin, and how many they are."""
+        starts = np.searchsorted(self.codes, wanted, "left")
+        return starts, np.searchsorted(self.codes, wanted, "right") - starts
+
+
 def matches(
     left_codes: Ints, left_rows: Ints, right_codes: Ints, right_rows: Ints, at_once: int
 ) -> Iterator[tuple[Ints, Ints]]:
-    """Numbers of left and right rows with equal codes, of the rows given; about `at_once` pairs at a time.
-
-    A row with more partners than that meets them in portions too.
-    """
+    """Numbers of left and right rows with equal codes, of the rows given; about `at_once` pairs at a time."""
     if not len(left_rows) or not len(right_rows):
         return
-    order = right_rows[np.argsort(right_codes[right_rows], kind="stable")]
-    sorted_codes = right_codes[order]
-    wanted = left_codes[left_rows]
-    starts = np.searchsorted(sorted_codes, wanted, "left")
-    counts = np.searchsorted(sorted_codes, wanted, "right") - starts
-    for rows in portions(counts, at_once):
-        if len(rows) == 1 and counts[rows[0]] > at_once:
-            start, end = starts[rows[0]], starts[rows[0]] + counts[rows[0]]
-            for at in range(start, end, at_once):
-                partners = order[at : min(at + at_once, end)]
-                yield np.full(len(partners), left_rows[rows[0]]), partners
+    for at, partners in partners_of(left_codes[left_rows], ByCode.of(right_codes, right_rows), at_once):
+        yield left_rows[at], partners
+
+
+def partners_of(wanted: Ints, index: ByCode, at_once: int) -> Iterator[tuple[Ints, Ints]]:
+    """Numbers of codes that are wanted, and of a row that has the code; about `at_once` pairs at a time.
+
+    A code with more rows than that meets them in portions too.
+    """
+    starts, counts = index.find(wanted)
+    for at in portions(counts, at_once):
+        if len(at) == 1 and counts[at[0]] > at_once:
+            start, end = starts[at[0]], starts[at[0]] + counts[at[0]]
+            for begin in range(start, end, at_once):
+                partners = index.rows[begin : min(begin + at_once, end)]
+                yield np.full(len(partners), at[0]), partners
         else:
-            mine, partners = spread(rows, starts, counts, order)
-            yield left_rows[mine], partners
+            yield spread(at, starts, counts, index.rows)
 
 
 def portions(counts: Ints, at_once: int) -> Iterator[Ints]:

@@ -12,7 +12,8 @@ objects, so they can be printed (`explain`), compared and rewritten (`sql/plan/r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -412,6 +413,18 @@ def walk_plan(plan: Plan) -> Iterator[Plan]:
     yield plan
     for child in plan.inputs:
         yield from walk_plan(child)
+
+
+def readers(plans: Iterable[Plan]) -> Counter[int]:
+    """How many nodes read each node, by its id; a node that is shared reads its inputs once."""
+    found: Counter[int] = Counter()
+    pending = list(plans)
+    while pending:
+        for child in pending.pop().inputs:
+            found[id(child)] += 1
+            if found[id(child)] == 1:
+                pending.append(child)
+    return found
 
 
 def transform_plan(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:

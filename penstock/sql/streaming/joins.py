@@ -2,12 +2,13 @@
 
 equal window bounds on both sides       WindowJoin        append-only
 row times at most so far apart          IntervalJoin      append-only
+several in a row on one key             MultiJoin         keeps each input
 anything else                           RegularJoin       keeps both sides
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from penstock.common.datatypes import LocalZonedTimestampType
@@ -15,16 +16,16 @@ from penstock.common.errors import ValidationError
 from penstock.delta.base import DeltaOperator
 from penstock.delta.columns import can_group
 from penstock.delta.join import JoinType, RegularJoin
-from penstock.sql.binder.coercion import cast_rex
-from penstock.sql.functions.common_types import common_type
 from penstock.sql.plan.algebra import Field, Filter, Join
-from penstock.sql.plan.rex import Call, InputRef, Rex, conjuncts
+from penstock.sql.plan.rex import Call, InputRef, Rex
 from penstock.sql.plan.rex_text import rex_text
 from penstock.sql.streaming.advice import cross_product
 from penstock.sql.streaming.aggregates import InputColumns
 from penstock.sql.streaming.distribution import of_join
+from penstock.sql.streaming.join_conditions import Parts, disorder, take_apart
+from penstock.sql.streaming.multi_joins import plan_multi_join
 from penstock.sql.streaming.physical import DeltaNode, Stream
-from penstock.sql.streaming.residual import Residual, prepare, resolve, sides_of, unshift
+from penstock.sql.streaming.residual import Residual, prepare, resolve
 from penstock.sql.streaming.state_text import column_names
 from penstock.sql.streaming.time_bounds import TimeBounds, find_bounds
 
@@ -32,49 +33,10 @@ if TYPE_CHECKING:
     from penstock.sql.streaming.planner import Planner
 
 
-@dataclass
-class Parts:
-    """A join condition taken apart: pairs of equal expressions (each over its own input), and what is left."""
-
-    left: list[Rex] = field(default_factory=list)
-    right: list[Rex] = field(default_factory=list)
-    null_safe: list[bool] = field(default_factory=list)
-    rest: list[Rex] = field(default_factory=list)
-
-
-def take_apart(condition: Rex | None, left_width: int) -> Parts:
-    parts = Parts()
-    for item in [] if condition is None else conjuncts(condition):
-        if not _equal_pair(item, left_width, parts):
-            parts.rest.append(item)
-    return parts
-
-
-def _equal_pair(item: Rex, left_width: int, parts: Parts) -> bool:
-    if not isinstance(item, Call) or item.name not in ("=", "IS NOT DISTINCT FROM"):
-        return False
-    first, second = item.args
-    sides = sides_of(first, left_width), sides_of(second, left_width)
-    if sides == (frozenset({1}), frozenset({0})):
-        first, second = second, first
-    elif sides != (frozenset({0}), frozenset({1})):
-        return False
-    if first.type.nullable() != second.type.nullable():
-        shared = common_type([first.type.nullable(), second.type.nullable()])
-        if shared is None:
-            return False
-        first, second = _as(first, shared), _as(second, shared)
-    parts.left.append(first)
-    parts.right.append(unshift(second, left_width))
-    parts.null_safe.append(item.name != "=")
-    return True
-
-
-def _as(rex: Rex, data_type: Any) -> Rex:
-    return rex if rex.type.nullable() == data_type.nullable() else cast_rex(rex, data_type.nullable())
-
-
 def plan_join(planner: Planner, plan: Join) -> Stream:
+    many = plan_multi_join(planner, plan)
+    if many is not None:
+        return many
     left, right = planner.plan(plan.left), planner.plan(plan.right)
     return join_streams(planner, left, right, plan)
 
@@ -206,18 +168,10 @@ def finish(
         plan.fields,
         exprs,
         keys=stays if one_sided else frozenset(),
-        disordered_by=_disorder(plan, sides, left, right),
+        disordered_by=disorder(
+            plan.title, (left, right), (sides.left, sides.right), (sides.left_keys, sides.right_keys)
+        ),
     )
-
-
-def _disorder(plan: Join, sides: Sides, left: Stream, right: Stream) -> str:
-    """Says so if an update of an input may send a row to another subtask than the row it replaces."""
-    for stream, side, keys in ((left, sides.left, sides.left_keys), (right, sides.right, sides.right_keys)):
-        if stream.retracts and keys and stream.keys and not any(k.issuperset(keys) for k in stream.keys):
-            names = column_names(side)
-            shown = ", ".join(names[i] for i in keys)
-            return f"{plan.title} sends rows by ({shown}), which {stream.updated_by} may change"
-    return left.disordered_by or right.disordered_by
 
 
 def _detail(sides: Sides) -> str:

@@ -22,7 +22,8 @@ from penstock.runtime.tables.lookup import LookupSpec
 from penstock.sql.plan.algebra import Field, Filter, Plan, Project, Scan, TemporalJoin, Watermark
 from penstock.sql.plan.rex import Call, Const, InputRef, Rex, shift, transform
 from penstock.sql.streaming.aggregates import InputColumns
-from penstock.sql.streaming.joins import all_of, take_apart
+from penstock.sql.streaming.join_conditions import take_apart
+from penstock.sql.streaming.joins import all_of
 from penstock.sql.streaming.physical import LookupNode, Stream
 from penstock.sql.streaming.residual import Residual
 

@@ -8,6 +8,7 @@ that text, becomes a `DeltaNode`, and starts a new text over the node's view.
 from __future__ import annotations
 
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -41,6 +42,7 @@ from penstock.sql.plan.algebra import (
     Values,
     Watermark,
     WindowTvf,
+    readers,
 )
 from penstock.sql.plan.optimizer import optimize
 from penstock.sql.plan.required_columns import required_columns
@@ -77,6 +79,8 @@ class Planner:
     needed: dict[int, set[int]] = field(default_factory=dict)
     wanted: dict[int, set[int]] = field(default_factory=dict)
     """Which columns of a filter's output a projection above it reads."""
+    readers: Counter[int] = field(default_factory=Counter)
+    """How many nodes of the queries read a node, by its id."""
     _planned: dict[Any, tuple[Plan, Stream]] = field(default_factory=dict)
     fired: tuple[str, ...] = ()
     """The optimizer's rules that changed the queries."""
@@ -100,6 +104,7 @@ class Planner:
         for plan in plans:
             for scan, columns in required_columns(plan).items():
                 self.needed.setdefault(scan, set()).update(columns)
+        self.readers.update(readers(plans))
         streams = [self.plan(plan) for plan in plans]
         check_updates(self.config.get(STRATEGY, "IGNORE"), self.nodes, streams)
         return streams

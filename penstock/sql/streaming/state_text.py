@@ -10,16 +10,18 @@ from penstock.sql.plan.algebra import Project
 from penstock.sql.plan.rex_text import rex_text
 from penstock.sql.streaming.physical import DeltaNode, Stream
 
-_SIDES = ("left: ", "right: ")
-
 
 def state_text(node: DeltaNode) -> str:
     """All that the node's operator keeps; "" if it keeps nothing."""
     assert node.operator is not None
     found = node.operator.kept()
     sided = len({kept.input_index for kept in found}) > 1
-    labels = [_SIDES[kept.input_index] if sided else "" for kept in found]
+    labels = [_label(node, kept.input_index) if sided else "" for kept in found]
     return "; ".join(label + _kept_text(node, kept) for label, kept in zip(labels, found, strict=True))
+
+
+def _label(node: DeltaNode, index: int) -> str:
+    return f"input {index + 1}: " if len(node.inputs) > 2 else ("left: ", "right: ")[index]
 
 
 def _kept_text(node: DeltaNode, kept: Kept) -> str:

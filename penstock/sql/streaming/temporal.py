@@ -9,7 +9,8 @@ from penstock.delta.join import JoinType
 from penstock.delta.time.temporal_join import EventTimeTemporalJoin
 from penstock.sql.plan.algebra import Join, TemporalJoin
 from penstock.sql.plan.rex import InputRef
-from penstock.sql.streaming.joins import Parts, arrange, finish, replace_name, take_apart
+from penstock.sql.streaming.join_conditions import Parts, take_apart
+from penstock.sql.streaming.joins import arrange, finish, replace_name
 from penstock.sql.streaming.lookups import plan_lookup_join
 from penstock.sql.streaming.physical import Stream
 from penstock.sql.streaming.residual import Residual

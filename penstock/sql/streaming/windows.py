@@ -27,7 +27,7 @@ from penstock.sql.streaming.residual import Residual
 from penstock.sql.streaming.sorts import sort_order
 
 if TYPE_CHECKING:
-    from penstock.sql.streaming.joins import Parts
+    from penstock.sql.streaming.join_conditions import Parts
     from penstock.sql.streaming.planner import Planner
     from penstock.sql.streaming.ranks import RankFilter
 
@@ -199,7 +199,7 @@ def plan_window_join(
     planner: Planner, left: Stream, right: Stream, plan: Join, parts: Parts
 ) -> Stream | None:
     """A join of two windowed inputs on their windows; None if the windows are not compared."""
-    from penstock.sql.streaming.joins import Parts as PartsClass
+    from penstock.sql.streaming.join_conditions import Parts as PartsClass
     from penstock.sql.streaming.joins import arrange, finish, replace_name
 
     a, b = left.window, right.window
