@@ -16,6 +16,7 @@ from penstock.catalog.identifiers import ObjectIdentifier, ObjectPath
 from penstock.catalog.in_memory import GenericInMemoryCatalog
 from penstock.catalog.modules import Modules
 from penstock.catalog.objects import CatalogTable, CatalogView
+from penstock.catalog.partitions import CatalogModel
 from penstock.common.near_names import did_you_mean
 
 Path = tuple[str, ...]
@@ -32,6 +33,7 @@ class CatalogManager:
         self.current_database: str | None = database
         self.temporary: dict[ObjectIdentifier, Any] = {}
         self.temporary_functions: dict[ObjectIdentifier, Any] = {}
+        self.temporary_models: dict[ObjectIdentifier, CatalogModel] = {}
         self.system_functions: dict[str, Any] = {}
         self.modules = Modules()
         self._unnamed = itertools.count()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from penstock.common.errors import ValidationError
 
-__all__ = ["ObjectIdentifier", "ObjectPath"]
+__all__ = ["ObjectIdentifier", "ObjectPath", "split_path"]
 
 
 @dataclass(frozen=True, order=True)
@@ -74,3 +75,15 @@ class ObjectIdentifier:
 
     def __str__(self) -> str:
         return self.as_serializable_string()
+
+
+def split_path(path: str) -> tuple[str, ...]:
+    """The parts of a dotted name; backquotes keep dots.
+
+    >>> split_path("a.`b.c`")
+    ('a', 'b.c')
+    """
+    return tuple(
+        (quoted or plain).replace("``", "`")
+        for quoted, plain in re.findall(r"`((?:[^`]|``)+)`|([^.`]+)", path)
+    )

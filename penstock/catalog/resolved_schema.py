@@ -37,8 +37,9 @@ class Column:
 
     @staticmethod
     def computed(name: str, resolved_expression: Any) -> ComputedColumn:
-        data_type = getattr(resolved_expression, "type", None) or resolved_expression.get_output_data_type()
-        return ComputedColumn(name, data_type, expression=str(resolved_expression))
+        known = hasattr(type(resolved_expression), "get_output_data_type")
+        data_type = resolved_expression.get_output_data_type() if known else resolved_expression.type
+        return ComputedColumn(name, data_type, expression=_sql_text(resolved_expression))
 
     @staticmethod
     def metadata(
@@ -49,8 +50,8 @@ class Column:
     def with_comment(self, comment: str | None) -> Column:
         return self if comment is None else replace(self, comment=comment)
 
-    def copy(self, new_data_type: DataType) -> Column:
-        return replace(self, data_type=new_data_type)
+    def copy(self, new_type: DataType) -> Column:
+        return replace(self, data_type=new_type)
 
     def rename(self, new_name: str) -> Column:
         return replace(self, name=new_name)
@@ -83,8 +84,20 @@ class Column:
         return self.as_summary_string()
 
 
+def _sql_text(expression: Any) -> str:
+    text = getattr(type(expression), "as_serializable_string", None)
+    return str(expression) if text is None else text(expression)
+
+
+class _Retyped:
+    """PyFlink's kinds of columns call the parameter of `copy` otherwise than `Column` does."""
+
+    def copy(self, new_data_type: DataType) -> Any:
+        return replace(self, data_type=new_data_type)  # type: ignore[type-var]
+
+
 @dataclass(frozen=True)
-class PhysicalColumn(Column):
+class PhysicalColumn(_Retyped, Column):
     """A column that the external system stores."""
 
     def is_physical(self) -> bool:
@@ -98,7 +111,7 @@ class PhysicalColumn(Column):
 
 
 @dataclass(frozen=True)
-class ComputedColumn(Column):
+class ComputedColumn(_Retyped, Column):
     """A column computed from the others whenever the table is read."""
 
     expression: str = ""
@@ -114,7 +127,7 @@ class ComputedColumn(Column):
 
 
 @dataclass(frozen=True)
-class MetadataColumn(Column):
+class MetadataColumn(_Retyped, Column):
     """A column that the connector or format knows about a row."""
 
     metadata_key: str | None = None
@@ -148,7 +161,7 @@ class WatermarkSpec:
 
     @staticmethod
     def of(rowtime_attribute: str, watermark_expression: Any) -> WatermarkSpec:
-        return WatermarkSpec(rowtime_attribute, str(watermark_expression))
+        return WatermarkSpec(rowtime_attribute, _sql_text(watermark_expression))
 
     def get_rowtime_attribute(self) -> str:
         return self.rowtime_attribute

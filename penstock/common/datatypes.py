@@ -212,35 +212,35 @@ class DataTypes:
 
     @staticmethod
     def SECOND(precision: int = DayTimeIntervalType.DEFAULT_FRACTIONAL_PRECISION) -> Resolution:
-        return Resolution("SECOND", precision)
+        return Resolution(Resolution.IntervalUnit.SECOND, precision)
 
     @staticmethod
     def MINUTE() -> Resolution:
-        return Resolution("MINUTE")
+        return Resolution(Resolution.IntervalUnit.MINUTE)
 
     @staticmethod
     def HOUR() -> Resolution:
-        return Resolution("HOUR")
+        return Resolution(Resolution.IntervalUnit.HOUR)
 
     @staticmethod
     def DAY(precision: int = DayTimeIntervalType.DEFAULT_DAY_PRECISION) -> Resolution:
-        return Resolution("DAY", precision)
+        return Resolution(Resolution.IntervalUnit.DAY, precision)
 
     @staticmethod
     def MONTH() -> Resolution:
-        return Resolution("MONTH")
+        return Resolution(Resolution.IntervalUnit.MONTH)
 
     @staticmethod
     def YEAR(precision: int = YearMonthIntervalType.DEFAULT_PRECISION) -> Resolution:
-        return Resolution("YEAR", precision)
+        return Resolution(Resolution.IntervalUnit.YEAR, precision)
 
     @staticmethod
     def INTERVAL(
         upper_resolution: Resolution, lower_resolution: Resolution | None = None
     ) -> YearMonthIntervalType | DayTimeIntervalType:
-        units = [r.unit for r in (upper_resolution, lower_resolution) if r is not None]
+        units = [r.unit.name for r in (upper_resolution, lower_resolution) if r is not None]
         name = "_TO_".join(units)
-        precisions = {r.unit: r.precision for r in (upper_resolution, lower_resolution) if r is not None}
+        precisions = {r.unit.name: r.precision for r in (upper_resolution, lower_resolution) if r is not None}
         if name in ("YEAR", "MONTH", "YEAR_TO_MONTH"):
             return YearMonthIntervalType(
                 name, precisions.get("YEAR", YearMonthIntervalType.DEFAULT_PRECISION)

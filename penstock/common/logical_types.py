@@ -17,9 +17,11 @@ from __future__ import annotations
 
 import copy
 import datetime as dt
+import enum
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar, TypeVar
 
+from penstock.common import sql_numbers
 from penstock.common.errors import ValidationError
 
 MAX_LENGTH = 0x7FFFFFFF
@@ -231,16 +233,16 @@ class DecimalType(FractionalType):
 class DateType(AtomicType):
     """A day, without time zone."""
 
-    _epoch = dt.date(1970, 1, 1).toordinal()
+    EPOCH_ORDINAL = dt.date(1970, 1, 1).toordinal()
 
     def need_conversion(self) -> bool:
         return True
 
-    def to_sql_type(self, obj: dt.date | None) -> int | None:
-        return None if obj is None else obj.toordinal() - self._epoch
+    def to_sql_type(self, d: dt.date | None) -> int | None:
+        return None if d is None else d.toordinal() - self.EPOCH_ORDINAL
 
-    def from_sql_type(self, obj: int | None) -> dt.date | None:
-        return None if obj is None else dt.date.fromordinal(obj + self._epoch)
+    def from_sql_type(self, v: int | None) -> dt.date | None:
+        return None if v is None else dt.date.fromordinal(v + self.EPOCH_ORDINAL)
 
 
 class _PrecisionType(AtomicType):
@@ -253,6 +255,9 @@ class _PrecisionType(AtomicType):
             raise ValidationError(f"the precision of {self._text} is {precision}, it must be 0 to 9")
         self.precision = precision
 
+    def need_conversion(self) -> bool:
+        return True
+
     def _sql(self) -> str:
         return f"{self._text}({self.precision})"
 
@@ -261,9 +266,16 @@ class TimeType(_PrecisionType):
     """A time of day, without time zone."""
 
     _text = "TIME"
+    EPOCH_ORDINAL = sql_numbers.LOCAL_EPOCH
 
     def __init__(self, precision: int = 0, nullable: bool = True) -> None:
         super().__init__(precision, nullable)
+
+    def to_sql_type(self, t: dt.time | None) -> int | None:
+        return None if t is None else sql_numbers.micros_of_time(t)
+
+    def from_sql_type(self, t: int | None) -> dt.time | None:
+        return None if t is None else sql_numbers.time_of_micros(t)
 
 
 class TimestampType(_PrecisionType):
@@ -271,11 +283,24 @@ class TimestampType(_PrecisionType):
 
     _text = "TIMESTAMP"
 
+    def to_sql_type(self, dt: dt.datetime | None) -> int | None:
+        return None if dt is None else sql_numbers.micros_of_moment(dt)
+
+    def from_sql_type(self, ts: int | None) -> dt.datetime | None:
+        return None if ts is None else sql_numbers.moment_of_micros(ts)
+
 
 class LocalZonedTimestampType(_PrecisionType):
     """A moment, shown in the session's time zone."""
 
     _text = "TIMESTAMP_LTZ"
+    EPOCH_ORDINAL = sql_numbers.LOCAL_EPOCH
+
+    def to_sql_type(self, dt: dt.datetime | None) -> int | None:
+        return None if dt is None else sql_numbers.micros_of_moment(dt) + self.EPOCH_ORDINAL
+
+    def from_sql_type(self, ts: int | None) -> dt.datetime | None:
+        return None if ts is None else sql_numbers.moment_of_micros(ts - self.EPOCH_ORDINAL)
 
     def _sql(self) -> str:
         return f"TIMESTAMP({self.precision}) WITH LOCAL TIME ZONE"
@@ -289,6 +314,12 @@ class ZonedTimestampType(_PrecisionType):
 
     _text = "TIMESTAMP"
 
+    def to_sql_type(self, dt: dt.datetime | None) -> tuple[int, int] | None:
+        return None if dt is None else sql_numbers.zoned_micros(dt)
+
+    def from_sql_type(self, zoned_ts: tuple[int, int] | None) -> dt.datetime | None:
+        return None if zoned_ts is None else sql_numbers.moment_of_zoned(*zoned_ts)
+
     def _sql(self) -> str:
         return f"TIMESTAMP({self.precision}) WITH TIME ZONE"
 
@@ -296,12 +327,22 @@ class ZonedTimestampType(_PrecisionType):
 class Resolution:
     """A unit of an interval, with its precision where it has one."""
 
-    def __init__(self, unit: str, precision: int = -1) -> None:
+    class IntervalUnit(enum.Enum):
+        """The units that intervals are made of."""
+
+        SECOND = 0
+        MINUTE = 1
+        HOUR = 2
+        DAY = 3
+        MONTH = 4
+        YEAR = 5
+
+    def __init__(self, unit: Resolution.IntervalUnit, precision: int = -1) -> None:
         self._unit = unit
         self._precision = precision
 
     @property
-    def unit(self) -> str:
+    def unit(self) -> Resolution.IntervalUnit:
         return self._unit
 
     @property
@@ -309,7 +350,7 @@ class Resolution:
         return self._precision
 
     def __str__(self) -> str:
-        return f"{self._unit}({self._precision})" if self._precision >= 0 else self._unit
+        return f"{self._unit}({self._precision})"
 
 
 class YearMonthIntervalType(AtomicType):
@@ -387,11 +428,11 @@ class DayTimeIntervalType(AtomicType):
     def need_conversion(self) -> bool:
         return True
 
-    def to_sql_type(self, obj: dt.timedelta | None) -> int | None:
-        return None if obj is None else round(obj.total_seconds() * 1_000_000)
+    def to_sql_type(self, timedelta: dt.timedelta | None) -> int | None:
+        return None if timedelta is None else timedelta // dt.timedelta(microseconds=1)
 
-    def from_sql_type(self, obj: int | None) -> dt.timedelta | None:
-        return None if obj is None else dt.timedelta(microseconds=obj)
+    def from_sql_type(self, ts: int | None) -> dt.timedelta | None:
+        return None if ts is None else dt.timedelta(microseconds=ts)
 
     def _sql(self) -> str:
         units = {
@@ -584,6 +625,11 @@ class UserDefinedType(DataType):
     @classmethod
     def sql_type(cls) -> DataType:
         raise NotImplementedError("a UserDefinedType must say its sql_type()")
+
+    @classmethod
+    def module(cls) -> str:
+        """Where the class is defined."""
+        raise NotImplementedError("a UserDefinedType must say its module()")
 
     def need_conversion(self) -> bool:
         return True

@@ -57,14 +57,18 @@ class _EmptyCleanupStrategy(_CleanupStrategy):
 class _IncrementalCleanupStrategy(_CleanupStrategy):
     """Looks at some more entries with every access. See `state/cleanup.py`."""
 
-    cleanup_size: int
-    run_for_every_record: bool
+    _cleanup_size: int
+    _run_cleanup_for_every_record: bool
+
+    def __init__(self, cleanup_size: int, run_cleanup_for_every_record: bool) -> None:
+        object.__setattr__(self, "_cleanup_size", cleanup_size)
+        object.__setattr__(self, "_run_cleanup_for_every_record", run_cleanup_for_every_record)
 
     def get_cleanup_size(self) -> int:
-        return self.cleanup_size
+        return self._cleanup_size
 
     def run_cleanup_for_every_record(self) -> bool:
-        return self.run_for_every_record
+        return self._run_cleanup_for_every_record
 
 
 @dataclass(frozen=True)

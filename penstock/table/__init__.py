@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from penstock.common.types import Row, RowKind
     from penstock.table.changelog_mode import ChangelogMode
+    from penstock.table.compiled_plan import CompiledPlan
     from penstock.table.data_view import DataView, ListView, MapView
     from penstock.table.environment_settings import EnvironmentSettings
     from penstock.table.explain_detail import ExplainDetail
     from penstock.table.expression import Expression
     from penstock.table.module import Module, ModuleEntry
+    from penstock.table.plan_reference import PlanReference
     from penstock.table.result_kind import ResultKind
     from penstock.table.schema import Schema
     from penstock.table.sql_dialect import SqlDialect
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from penstock.table.table_pipeline import TablePipeline
     from penstock.table.table_result import CloseableIterator, TableResult
     from penstock.table.table_schema import TableSchema
-    from penstock.table.types import DataTypes
+    from penstock.table.types import DataTypes, UserDefinedType
     from penstock.table.udf import (
         AggregateFunction,
         AsyncScalarFunction,
@@ -52,6 +54,7 @@ _HOMES = {
     "AsyncScalarFunction": "udf",
     "ChangelogMode": "changelog_mode",
     "CloseableIterator": "table_result",
+    "CompiledPlan": "compiled_plan",
     "DataView": "data_view",
     "DataTypes": "types",
     "EnvironmentSettings": "environment_settings",
@@ -67,6 +70,7 @@ _HOMES = {
     "GroupWindowedTable": "table",
     "GroupedTable": "table",
     "OverWindowedTable": "table",
+    "PlanReference": "plan_reference",
     "ResultKind": "result_kind",
     "Row": "types",
     "RowKind": "types",
@@ -84,6 +88,7 @@ _HOMES = {
     "TableSchema": "table_schema",
     "TablePipeline": "table_pipeline",
     "TableResult": "table_result",
+    "UserDefinedType": "types",
     "WindowGroupedTable": "table",
 }
 
@@ -93,6 +98,7 @@ __all__ = [
     "AsyncScalarFunction",
     "ChangelogMode",
     "CloseableIterator",
+    "CompiledPlan",
     "DataTypes",
     "DataView",
     "EnvironmentSettings",
@@ -108,6 +114,7 @@ __all__ = [
     "Module",
     "ModuleEntry",
     "OverWindowedTable",
+    "PlanReference",
     "ResultKind",
     "Row",
     "RowKind",
@@ -125,6 +132,7 @@ __all__ = [
     "TablePipeline",
     "TableResult",
     "TableSchema",
+    "UserDefinedType",
     "WindowGroupedTable",
 ]
 

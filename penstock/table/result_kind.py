@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import enum
-
 __all__ = ["ResultKind"]
 
 
-class ResultKind(enum.Enum):
+class ResultKind:
+    """Kinds of results; as in PyFlink they are numbers."""
+
     SUCCESS = 0
     """The statement only says that it worked."""
     SUCCESS_WITH_CONTENT = 1

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import enum
-
 __all__ = ["SqlDialect"]
 
 
-class SqlDialect(enum.Enum):
-    DEFAULT = "default"
-    HIVE = "hive"
+class SqlDialect:
+    """Names of dialects; as in PyFlink they are numbers."""
+
+    DEFAULT = 0
+    HIVE = 1

@@ -14,7 +14,8 @@ from penstock.sql.operations.explain import explain_plans
 from penstock.sql.plan.algebra import InsertInto
 from penstock.sql.streaming.jobs import lowered_inserts
 from penstock.sql.streaming.planner import Planner
-from penstock.table.explain_detail import ExplainDetail
+from penstock.table.compiled_plan import CompiledPlan, no_plans
+from penstock.table.explain_detail import detail_names
 from penstock.table.table import Table, insert_of
 from penstock.table.table_pipeline import TablePipeline
 from penstock.table.table_result import TableResult
@@ -64,12 +65,15 @@ class StatementSet:
             raise ValidationError("the statement set is empty", do="call add_insert_sql(…) first")
         return [i if isinstance(i, InsertInto) else plan_insert(self._session, i) for i in self._inserts]
 
-    def explain(self, *extra_details: ExplainDetail) -> str:
-        return explain_plans(self._session, list(self._sinks()), tuple(d.name for d in extra_details))
+    def explain(self, *extra_details: int) -> str:
+        return explain_plans(self._session, list(self._sinks()), detail_names(extra_details))
 
-    def print_explain(self, *extra_details: ExplainDetail) -> None:
+    def print_explain(self, *extra_details: int) -> None:
         """Writes the plans to standard output."""
         sys.stdout.write(self.explain(*extra_details) + "\n")
+
+    def compile_plan(self) -> CompiledPlan:
+        raise no_plans()
 
     def attach_as_datastream(self) -> None:
         """Adds the insertions to a DataStream program; only a StreamTableEnvironment has one."""

@@ -12,6 +12,7 @@ import itertools
 import sys
 from typing import TYPE_CHECKING, Any
 
+from penstock.catalog.identifiers import split_path
 from penstock.catalog.table_descriptor import TableDescriptor
 from penstock.common.datatypes import RowField, RowType
 from penstock.common.errors import NotSupportedError, UnknownColumnError
@@ -21,6 +22,7 @@ from penstock.sql.operations.dml import execute_sinks, plan_insert_of
 from penstock.sql.operations.explain import explain_plans
 from penstock.sql.session import result_schema
 from penstock.table.conveniences import Conveniences
+from penstock.table.explain_detail import detail_names
 from penstock.table.expression import Expression
 from penstock.table.expressions import col
 from penstock.table.grouped_tables import (
@@ -41,7 +43,6 @@ if TYPE_CHECKING:
     from penstock.catalog.resolved_schema import ResolvedSchema
     from penstock.sql.plan.algebra import InsertInto, Plan
     from penstock.sql.session import SqlSession
-    from penstock.table.explain_detail import ExplainDetail
     from penstock.table.table_pipeline import TablePipeline
     from penstock.table.window import GroupWindow, OverWindow
 
@@ -60,8 +61,6 @@ _anonymous = itertools.count(1)
 
 def insert_of(session: SqlSession, plan: Plan, target: Any, overwrite: bool) -> InsertInto:
     """The insertion of a plan into a path, or into a table without a name."""
-    from penstock.table.table_environment import split_path
-
     if isinstance(target, TableDescriptor):
         path = (f"*anonymous_{target.get_options()['connector']}${next(_anonymous)}*",)
         session.catalogs.create_table(path, target.to_catalog_table(), temporary=True, if_not_exists=False)
@@ -307,11 +306,11 @@ class Table(Conveniences):
         """Writes the columns and their types to standard output."""
         sys.stdout.write(f"{self.get_resolved_schema()}\n")
 
-    def explain(self, *extra_details: ExplainDetail) -> str:
+    def explain(self, *extra_details: int) -> str:
         """The plan as text."""
-        return explain_plans(self._session, [self._plan], tuple(d.name for d in extra_details))
+        return explain_plans(self._session, [self._plan], detail_names(extra_details))
 
-    def print_explain(self, *extra_details: ExplainDetail) -> None:
+    def print_explain(self, *extra_details: int) -> None:
         """Writes the plan to standard output."""
         sys.stdout.write(self.explain(*extra_details) + "\n")
 

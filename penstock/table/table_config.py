@@ -8,6 +8,7 @@ from collections.abc import Iterator, MutableMapping
 
 from penstock.common.config_values import parse_value
 from penstock.common.configuration import Configuration
+from penstock.common.errors import ValidationError
 from penstock.table.sql_dialect import SqlDialect
 
 __all__ = ["TableConfig"]
@@ -68,11 +69,17 @@ class TableConfig:
     def set_idle_state_retention(self, duration: dt.timedelta) -> None:
         self.set(_TTL, f"{int(duration.total_seconds() * 1000)} ms")
 
-    def get_sql_dialect(self) -> SqlDialect:
-        return SqlDialect(self.get(_DIALECT, "DEFAULT").lower())
+    def get_sql_dialect(self) -> int:
+        """`SqlDialect.DEFAULT` or `SqlDialect.HIVE`."""
+        return SqlDialect.HIVE if self.get(_DIALECT, "default").lower() == "hive" else SqlDialect.DEFAULT
 
-    def set_sql_dialect(self, sql_dialect: SqlDialect) -> None:
-        self.set(_DIALECT, sql_dialect.name)
+    def set_sql_dialect(self, sql_dialect: int) -> None:
+        names = {SqlDialect.DEFAULT: "DEFAULT", SqlDialect.HIVE: "HIVE"}
+        if sql_dialect not in names:
+            raise ValidationError(
+                f"unsupported SQL dialect: {sql_dialect!r}", do="use SqlDialect.DEFAULT or HIVE"
+            )
+        self.set(_DIALECT, names[sql_dialect])
 
     def get_max_generated_code_length(self) -> int:
         return int(self.get("table.generated-code.max-length", "4000"))

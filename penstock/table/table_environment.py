@@ -9,6 +9,7 @@ from typing import Any
 from penstock.catalog.catalog import Catalog, CatalogDescriptor
 from penstock.catalog.catalog_manager import CatalogManager
 from penstock.catalog.changelog_mode import ChangelogMode
+from penstock.catalog.identifiers import split_path
 from penstock.catalog.objects import CatalogTable
 from penstock.catalog.schema import Schema
 from penstock.catalog.table_descriptor import TableDescriptor
@@ -22,9 +23,12 @@ from penstock.sql.operations.explain import explain_text
 from penstock.sql.plan.algebra import Plan
 from penstock.sql.session import SqlSession
 from penstock.sql.user_functions import as_user_function
+from penstock.table.compiled_plan import CompiledPlan, no_plans
 from penstock.table.environment_settings import EnvironmentSettings
-from penstock.table.explain_detail import ExplainDetail
+from penstock.table.explain_detail import detail_names
+from penstock.table.model_calls import ModelCalls
 from penstock.table.module import Module, ModuleEntry
+from penstock.table.plan_reference import PlanReference
 from penstock.table.sources import rows_of_elements, table_of_descriptor
 from penstock.table.statement_set import StatementSet, StreamStatementSet
 from penstock.table.stream_bridge import converted, stream_from_table, table_from_stream
@@ -36,7 +40,7 @@ from penstock.table.table_result import TableResult
 __all__ = ["StreamTableEnvironment", "TableEnvironment"]
 
 
-class TableEnvironment:
+class TableEnvironment(ModelCalls):
     """Runs SQL against catalogs; make one with `TableEnvironment.create(settings)`."""
 
     def __init__(self, environment_settings: EnvironmentSettings) -> None:
@@ -81,12 +85,21 @@ class TableEnvironment:
         """Runs one statement. Queries compute their rows when they are collected; INSERT runs now."""
         return TableResult(self._session.execute(stmt))
 
-    def explain_sql(self, stmt: str, *extra_details: ExplainDetail) -> str:
-        details = tuple(d.name for d in extra_details)
+    def explain_sql(self, stmt: str, *extra_details: int) -> str:
+        details = detail_names(extra_details)
         return explain_text(self._session, parse_statement(stmt), details)
 
     def create_statement_set(self) -> StatementSet:
         return StatementSet(self._session)
+
+    def compile_plan_sql(self, stmt: str) -> CompiledPlan:
+        raise no_plans()
+
+    def load_plan(self, plan_reference: PlanReference) -> CompiledPlan:
+        raise no_plans()
+
+    def execute_plan(self, plan_reference: PlanReference) -> TableResult:
+        raise no_plans()
 
     def sql_query(self, query: str) -> Table:
         """The table that a query gives; it runs when the table is executed."""
@@ -295,6 +308,17 @@ class TableEnvironment:
     def drop_temporary_system_function(self, name: str) -> bool:
         return self._session.catalogs.system_functions.pop(name.lower(), None) is not None
 
+    def create_java_function(
+        self, path: str, function_class_name: str, ignore_if_exists: bool | None = None
+    ) -> None:
+        raise _java_function(function_class_name)
+
+    def create_java_temporary_function(self, path: str, function_class_name: str) -> None:
+        raise _java_function(function_class_name)
+
+    def create_java_temporary_system_function(self, name: str, function_class_name: str) -> None:
+        raise _java_function(function_class_name)
+
     def drop_function(self, path: str) -> bool:
         parts = split_path(path)
         identifier = self._session.catalogs.identifier(parts)
@@ -411,22 +435,16 @@ class StreamTableEnvironment(TableEnvironment):
         return StreamStatementSet(self._session, self._stream_environment, self._prefix)
 
 
+def _java_function(class_name: str) -> NotSupportedError:
+    return NotSupportedError(
+        f"the Java function {class_name}",
+        "functions are Python here: there is no Java class path",
+        do="write it with udf(...) and call create_temporary_function(...)",
+    )
+
+
 def _settings_of(stream_execution_environment: Any) -> EnvironmentSettings:
     """The runtime mode of a stream environment; what else it has configured is read when it is asked for."""
     mode = stream_execution_environment.get_configuration().get_string("execution.runtime-mode", "STREAMING")
     batch = mode.upper() == "BATCH"
     return EnvironmentSettings.in_batch_mode() if batch else EnvironmentSettings.in_streaming_mode()
-
-
-def split_path(path: str) -> tuple[str, ...]:
-    """The parts of a dotted name; backquotes keep dots.
-
-    >>> split_path("a.`b.c`")
-    ('a', 'b.c')
-    """
-    import re
-
-    return tuple(
-        (quoted or plain).replace("``", "`")
-        for quoted, plain in re.findall(r"`((?:[^`]|``)+)`|([^.`]+)", path)
-    )

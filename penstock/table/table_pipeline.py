@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from penstock.common.errors import NotSupportedError
 from penstock.sql.operations.dml import execute_sinks
 from penstock.sql.operations.explain import explain_plans
+from penstock.table.explain_detail import detail_names
 from penstock.table.table_result import TableResult
 
 if TYPE_CHECKING:
     from penstock.catalog.identifiers import ObjectIdentifier
     from penstock.sql.plan.algebra import InsertInto
     from penstock.sql.session import SqlSession
-    from penstock.table.explain_detail import ExplainDetail
 
 __all__ = ["TablePipeline"]
 
@@ -40,11 +40,11 @@ class TablePipeline:
         """Runs the insertion."""
         return TableResult(execute_sinks(self._session, [self._sink]))
 
-    def explain(self, *extra_details: ExplainDetail) -> str:
+    def explain(self, *extra_details: int) -> str:
         """The plan as text."""
-        return explain_plans(self._session, [self._sink], tuple(d.name for d in extra_details))
+        return explain_plans(self._session, [self._sink], detail_names(extra_details))
 
-    def print_explain(self, *extra_details: ExplainDetail) -> None:
+    def print_explain(self, *extra_details: int) -> None:
         """Writes the plan to standard output."""
         sys.stdout.write(self.explain(*extra_details) + "\n")
 

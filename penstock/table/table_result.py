@@ -72,7 +72,8 @@ class TableResult:
     def get_table_schema(self) -> ResolvedSchema:
         return self._result.schema
 
-    def get_result_kind(self) -> ResultKind:
+    def get_result_kind(self) -> int:
+        """`ResultKind.SUCCESS` or `ResultKind.SUCCESS_WITH_CONTENT`."""
         return ResultKind.SUCCESS if self._result.success_only else ResultKind.SUCCESS_WITH_CONTENT
 
     def collect(self) -> CloseableIterator:

@@ -170,7 +170,7 @@ class Client:
         if kind is StatementKind.SETTING:
             self._apply_settings(before)
         self._track_set(piece, kind)
-        if result.get_result_kind() is ResultKind.SUCCESS:
+        if result.get_result_kind() == ResultKind.SUCCESS:
             self.output.info("Execute statement succeeded.")
         elif kind is StatementKind.QUERY:
             planned = time.monotonic() - started

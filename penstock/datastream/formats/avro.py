@@ -9,6 +9,7 @@ from typing import Any
 
 from penstock.common.datatypes import DataType, DataTypes, RowType
 from penstock.common.errors import MalformedRecordError, NotSupportedError, ValidationError
+from penstock.common.io import InputFormat
 from penstock.common.serialization import BulkWriterFactory, DeserializationSchema, SerializationSchema
 from penstock.common.typeinfo import PickledBytesTypeInfo, TypeInformation
 from penstock.connectors.file.avro import AvroWriterFactory, fastavro, parse_schema
@@ -51,7 +52,7 @@ class GenericRecordAvroTypeInfo(PickledBytesTypeInfo):
         self.schema = schema
 
 
-class AvroInputFormat:
+class AvroInputFormat(InputFormat):
     """Flink 1.x's way to read Avro files."""
 
     def __init__(self, path: str, schema: AvroSchema) -> None:

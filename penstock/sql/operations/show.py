@@ -108,6 +108,11 @@ def _databases(session: SqlSession, path: tuple[str, ...]) -> list[str]:
     return session.catalogs.catalog(path[0] if path else session.catalogs.current_catalog).list_databases()
 
 
+def _models(session: SqlSession, path: tuple[str, ...]) -> list[str]:
+    catalog_name, database = session.catalogs.database_path(path)
+    return session.catalogs.catalog(catalog_name).list_models(database)
+
+
 def _functions(session: SqlSession, path: tuple[str, ...]) -> list[str]:
     builtin = [n for n in FUNCTIONS if re.fullmatch(r"[A-Z_][A-Z0-9_]*", n)]
     return sorted({*(n.lower() for n in builtin), *_user_functions(session, path)})
@@ -134,7 +139,7 @@ _LISTS: dict[str, tuple[str, Any]] = {
     "USER FUNCTIONS": ("function name", _user_functions),
     "MODULES": ("module name", lambda s, p: s.catalogs.modules.used),
     "MATERIALIZED TABLES": ("materialized table", lambda s, p: []),
-    "MODELS": ("model name", lambda s, p: []),
+    "MODELS": ("model name", _models),
     "CONNECTIONS": ("connection name", lambda s, p: []),
     "PROCEDURES": ("procedure name", lambda s, p: []),
     "JARS": ("jars", lambda s, p: []),
