@@ -16,6 +16,6 @@ The walk of a query, file by file:
    (`spark/unscaled.py`), `spark/batch.py` runs it, `spark/values.py` makes Python values. Streaming (`streaming/`)
    builds on the same algebra.
 
-`functions/` is the registry of built-in functions (types and Spark text), `connectors/` says how tables are
-read and written.
+`compiled/` keeps plans of INSERTs as JSON. `functions/` is the registry of built-in functions (types and Spark text),
+`connectors/` says how tables are read and written.
 """

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from penstock.common.errors import SqlError, ValidationError
+from penstock.sql.compiled.plan import compile_plan
 from penstock.sql.dialect.statement_parser import parse_statement
 from penstock.sql.dialect.statements import InsertStatement
 from penstock.sql.operations.dml import execute_sinks, plan_insert
@@ -14,7 +15,7 @@ from penstock.sql.operations.explain import explain_plans
 from penstock.sql.plan.algebra import InsertInto
 from penstock.sql.streaming.jobs import lowered_inserts
 from penstock.sql.streaming.planner import Planner
-from penstock.table.compiled_plan import CompiledPlan, no_plans
+from penstock.table.compiled_plan import CompiledPlan
 from penstock.table.explain_detail import detail_names
 from penstock.table.table import Table, insert_of
 from penstock.table.table_pipeline import TablePipeline
@@ -73,7 +74,11 @@ class StatementSet:
         sys.stdout.write(self.explain(*extra_details) + "\n")
 
     def compile_plan(self) -> CompiledPlan:
-        raise no_plans()
+        """The plan of all insertions, in a form that can be stored; the set is empty afterwards."""
+        sinks = self._sinks()
+        texts = [i.sql for i in self._inserts if isinstance(i, InsertStatement)]
+        self._inserts = []
+        return CompiledPlan(compile_plan(self._session, sinks, texts))
 
     def attach_as_datastream(self) -> None:
         """Adds the insertions to a DataStream program; only a StreamTableEnvironment has one."""

@@ -20,10 +20,11 @@ from penstock.datastream.shipped_files import ShippedFiles
 from penstock.sql.dialect.statement_parser import parse_statement
 from penstock.sql.dialect.statements import QueryStatement
 from penstock.sql.operations.explain import explain_text
+from penstock.sql.operations.plans import compiled_statement
 from penstock.sql.plan.algebra import Plan
 from penstock.sql.session import SqlSession
 from penstock.sql.user_functions import as_user_function
-from penstock.table.compiled_plan import CompiledPlan, no_plans
+from penstock.table.compiled_plan import CompiledPlan, loaded_plan
 from penstock.table.environment_settings import EnvironmentSettings
 from penstock.table.explain_detail import detail_names
 from penstock.table.model_calls import ModelCalls
@@ -93,13 +94,16 @@ class TableEnvironment(ModelCalls):
         return StatementSet(self._session)
 
     def compile_plan_sql(self, stmt: str) -> CompiledPlan:
-        raise no_plans()
+        """The plan of an INSERT, or of a statement set, in a form that can be stored."""
+        return CompiledPlan(compiled_statement(self._session, stmt))
 
     def load_plan(self, plan_reference: PlanReference) -> CompiledPlan:
-        raise no_plans()
+        """A plan that was stored, checked against this environment."""
+        return CompiledPlan(loaded_plan(self._session, plan_reference))
 
     def execute_plan(self, plan_reference: PlanReference) -> TableResult:
-        raise no_plans()
+        """Loads a plan and runs it."""
+        return self.load_plan(plan_reference).execute()
 
     def sql_query(self, query: str) -> Table:
         """The table that a query gives; it runs when the table is executed."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from penstock.common.errors import NotSupportedError
+from penstock.sql.compiled.plan import compile_plan
 from penstock.sql.operations.dml import execute_sinks
 from penstock.sql.operations.explain import explain_plans
+from penstock.table.compiled_plan import CompiledPlan
 from penstock.table.explain_detail import detail_names
 from penstock.table.table_result import TableResult
 
@@ -52,10 +53,6 @@ class TablePipeline:
         """The table that is written to; None where only a descriptor names it."""
         return None if self._anonymous else self._sink.identifier
 
-    def compile_plan(self) -> Any:
+    def compile_plan(self) -> CompiledPlan:
         """The plan in a form that can be stored."""
-        raise NotSupportedError(
-            "TablePipeline.compile_plan",
-            "plans are not stored",
-            do="keep the program, and set uids by savepoint",
-        )
+        return CompiledPlan(compile_plan(self._session, [self._sink]))

@@ -213,7 +213,7 @@ class StatementParser(DdlParser):
         if self._match_text_seq("STATEMENT", "SET"):
             return self._statement_set()
         if self._match_text_seq("PLAN"):
-            return self._unsupported("EXECUTE PLAN", "compiled plans are Flink's own format")
+            return st.ExecutePlanStatement(self._file(), sql=self.sql)
         return self._statement()
 
     def _statement_set(self) -> st.Statement:
@@ -226,6 +226,27 @@ class StatementParser(DdlParser):
                 pass
         self._need("END")
         return st.StatementSetStatement(tuple(inserts), sql=self.sql)
+
+    def _compile(self) -> st.Statement:
+        execute = self._match_text_seq("AND", "EXECUTE") is True
+        self._need("PLAN")
+        file = self._file()
+        if_not_exists = self._match_text_seq("IF", "NOT", "EXISTS") is True
+        self._need("FOR")
+        text = self.sql[self._curr.start :].strip()
+        if self._match_text_seq("STATEMENT", "SET"):
+            whole = self._statement_set()
+            assert isinstance(whole, st.StatementSetStatement)
+            inserts = whole.inserts
+        else:
+            self._need("INSERT")
+            inserts = (self._insert(),)
+        return st.CompilePlanStatement(file, inserts, text, if_not_exists, execute, sql=self.sql)
+
+    def _file(self) -> str:
+        if not self._match(TokenType.STRING):
+            self.raise_error("expected a file between quotes")
+        return str(self._prev.text)
 
     def _explain(self) -> st.Statement:
         details = []
@@ -341,9 +362,6 @@ class StatementParser(DdlParser):
     def _refuse_call(self) -> st.Statement:
         return self._unsupported("CALL", "no catalog here has procedures")
 
-    def _refuse_plan(self) -> st.Statement:
-        return self._unsupported("COMPILE PLAN", "compiled plans are Flink's own format")
-
 
 _STARTS = {
     "CREATE": "_create",
@@ -372,7 +390,7 @@ _STARTS = {
     "REMOVE": "_refuse_jar",
     "STOP": "_refuse_job",
     "CALL": "_refuse_call",
-    "COMPILE": "_refuse_plan",
+    "COMPILE": "_compile",
 }
 
 

@@ -49,6 +49,24 @@ class StatementSetStatement(Statement):
 
 
 @dataclass(frozen=True)
+class CompilePlanStatement(Statement):
+    """COMPILE [AND EXECUTE] PLAN 'file' [IF NOT EXISTS] FOR INSERT … | STATEMENT SET …; `text` follows FOR."""
+
+    file: str
+    inserts: tuple[InsertStatement, ...]
+    text: str
+    if_not_exists: bool = False
+    execute: bool = False
+
+
+@dataclass(frozen=True)
+class ExecutePlanStatement(Statement):
+    """EXECUTE PLAN 'file'."""
+
+    file: str
+
+
+@dataclass(frozen=True)
 class CreateTableStatement(Statement):
     """CREATE [OR REPLACE] [TEMPORARY] TABLE in all its forms."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.common.errors import NotSupportedError
 from penstock.sql.dialect import statements as st
-from penstock.sql.operations import ddl, dml
+from penstock.sql.operations import ddl, dml, plans
 from penstock.sql.operations import explain as explaining
 from penstock.sql.operations import show as showing
 from penstock.sql.result import StatementResult
@@ -51,4 +51,6 @@ _HANDLERS: dict[type, Handler] = {
     st.AnalyzeTableStatement: showing.analyze,
     st.ModuleStatement: showing.module,
     st.ExplainStatement: explaining.explain,
+    st.CompilePlanStatement: plans.compile_statement,
+    st.ExecutePlanStatement: plans.execute_statement,
 }

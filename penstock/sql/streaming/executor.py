@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock.common.types import Row
@@ -47,9 +47,16 @@ class StreamingExecutor:
         wait: Any = self.insert_all([sink]).details["wait"]
         wait()
 
-    def insert_all(self, sinks: list[InsertInto]) -> StatementResult:
-        """Starts one job for all INSERTs and gives a result that can be waited for."""
-        ends = lowered_inserts(self._planner(), sinks)
+    def insert_all(
+        self, sinks: list[InsertInto], planner: Planner | None = None, uids: Sequence[str] = ()
+    ) -> StatementResult:
+        """Starts one job for all INSERTs and gives a result that can be waited for.
+
+        Args:
+            planner: One that knows of edited operators.
+            uids: Those of the sinks, if somebody chose them.
+        """
+        ends = lowered_inserts(planner or self._planner(), sinks, uids)
         result = insert_result(sinks, submit(self._config, ends, insert_job_name(sinks), self._one_epoch))
         if self._config.get("table.dml-sync", "false").lower() == "true":
             wait: Any = result.details["wait"]

@@ -91,21 +91,21 @@ def plan_inserts(
     return ends
 
 
-def lowered_inserts(planner: Planner, sinks: Sequence[InsertInto]) -> list[SinkTransformation]:
-    """The ends of a job with these INSERTs."""
+def lowered_inserts(
+    planner: Planner, sinks: Sequence[InsertInto], uids: Sequence[str] = ()
+) -> list[SinkTransformation]:
+    """The ends of a job with these INSERTs; `uids` are those of the sinks, if somebody chose them."""
     planned = plan_inserts(planner, sinks)
     _warn(planner)
     make = lowering(planner)
-    several = len(planned) > 1
-    return [
-        _end(
-            make,
-            planner,
-            *end,
-            f"{planner.prefix}{SINK_UID}-{i}" if several else f"{planner.prefix}{SINK_UID}",
-        )
-        for i, end in enumerate(planned)
-    ]
+    uids = uids or sink_uids(planner, len(planned))
+    return [_end(make, planner, *end, uid) for end, uid in zip(planned, uids, strict=True)]
+
+
+def sink_uids(planner: Planner, count: int) -> list[str]:
+    """The uids of the sinks of a job."""
+    name = f"{planner.prefix}{SINK_UID}"
+    return [name] if count == 1 else [f"{name}-{i}" for i in range(count)]
 
 
 def _end(

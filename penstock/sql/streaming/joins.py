@@ -89,7 +89,7 @@ def _regular(
     if not parts.left and plan.kind not in ("semi", "anti"):
         planner.warnings += cross_product(plan, left, right)
     sides = arrange(left, right, parts, in_python=not inner)
-    ttl_ms = planner.ttl_ms(plan.ttl_ms[0]), planner.ttl_ms(plan.ttl_ms[1])
+    ttl_ms = planner.ttl_ms(plan.ttl_ms[0]), planner.ttl_ms(plan.ttl_ms[1], 1)
     operator = _regular_operator(plan, sides, parts, ttl_ms, null_aware)
     retracts = left.retracts or right.retracts or plan.kind not in ("inner", "semi")
     untimed = replace(plan, fields=tuple(replace(f, time="") for f in plan.fields))

@@ -120,6 +120,15 @@ class StreamNode(PhysicalNode):
 
 
 @dataclass(frozen=True)
+class OperatorEdit:
+    """What somebody wants of an operator that the planner would do otherwise; None and () leave it as it is."""
+
+    uid: str | None = None
+    parallelism: int | None = None
+    ttl_ms: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
 class Stream:
     """A relation of changes.
 

@@ -52,6 +52,7 @@ from penstock.sql.streaming.epoch_time import with_epoch_time
 from penstock.sql.streaming.physical import (
     HIDDEN,
     DeltaNode,
+    OperatorEdit,
     PhysicalNode,
     ScanNode,
     Stream,
@@ -90,6 +91,8 @@ class Planner:
     """Before the uids of all nodes: tells the queries of a program that end up in one job apart."""
     one_epoch: bool = False
     """The job is of BATCH mode: all input is one epoch, so what it leaves is final and can be sorted."""
+    edits: Mapping[int, OperatorEdit] = field(default_factory=dict)
+    """By position among the nodes: what a compiled plan says about an operator."""
     each_change: bool = False
     """Versions are wanted: a key's changes within an epoch must not be summed up."""
 
@@ -132,11 +135,21 @@ class Planner:
 
     @property
     def state_ttl_ms(self) -> int:
+        return self.ttl_ms(None)
+
+    @property
+    def _configured_ttl_ms(self) -> int:
         return parse_duration(self.config.get("table.exec.state.ttl", "0 ms")).to_millis()
 
-    def ttl_ms(self, hinted: int | None) -> int:
-        """How long an operator remembers: what its STATE_TTL hint says, or else the configuration."""
-        return self.state_ttl_ms if hinted is None else hinted
+    def ttl_ms(self, hinted: int | None, state: int = 0) -> int:
+        """How long the next operator remembers: what was edited, what its STATE_TTL hint says, or the configuration.
+
+        To be asked when the operator's inputs have been planned; `state` is the number of the input.
+        """
+        edited = self.edits.get(len(self.nodes), OperatorEdit()).ttl_ms
+        if state < len(edited):
+            return edited[state]
+        return self._configured_ttl_ms if hinted is None else hinted
 
     @property
     def agg_phase_strategy(self) -> str:
@@ -163,7 +176,9 @@ class Planner:
     def add(self, node: PhysicalNode) -> Stream:
         """Registers a node; its output as a stream."""
         slug = "".join(c if c.isalnum() else "-" for c in node.name.lower())[:40]
-        node.uid = f"{self.prefix}{len(self.nodes)}-{slug}"
+        edit = self.edits.get(len(self.nodes), OperatorEdit())
+        node.uid = edit.uid or f"{self.prefix}{len(self.nodes)}-{slug}"
+        node.parallelism = edit.parallelism or node.parallelism
         node.view = f"penstock_node_{uuid.uuid4().hex}"
         self.nodes.append(node)
         return Stream(view_of(node), (node,))
@@ -298,7 +313,8 @@ class Planner:
             extra = [time, plan.expression]
             fields = (*stream.fields, *(Field(f"${i}", e.type) for i, e in enumerate(extra)))
             node.inputs = (stream.project(fields, [*stream.refs(), *extra]),)
-        node.parallelism = self.parallelism
+        read = [n.parallelism for n in stream.nodes if isinstance(n, ScanNode)]
+        node.parallelism = max(read, default=self.parallelism)  # rows stay with the task that read them
         return replace(
             self.add(node), retracts=stream.retracts, keys=stream.keys, updated_by=stream.updated_by
         )
