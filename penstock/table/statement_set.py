@@ -10,6 +10,7 @@ from penstock.common.errors import SqlError, ValidationError
 from penstock.sql.compiled.plan import compile_plan
 from penstock.sql.dialect.statement_parser import parse_statement
 from penstock.sql.dialect.statements import InsertStatement
+from penstock.sql.lineage import Lineage, lineage_of
 from penstock.sql.operations.dml import execute_sinks, plan_insert
 from penstock.sql.operations.explain import explain_plans
 from penstock.sql.plan.algebra import InsertInto
@@ -72,6 +73,10 @@ class StatementSet:
     def print_explain(self, *extra_details: int) -> None:
         """Writes the plans to standard output."""
         sys.stdout.write(self.explain(*extra_details) + "\n")
+
+    def lineage(self) -> Lineage:
+        """From which columns of which tables the columns of all targets come."""
+        return lineage_of(list(self._sinks()), self._session.streaming)
 
     def compile_plan(self) -> CompiledPlan:
         """The plan of all insertions, in a form that can be stored; the set is empty afterwards."""

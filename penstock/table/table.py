@@ -18,6 +18,7 @@ from penstock.common.datatypes import RowField, RowType
 from penstock.common.errors import NotSupportedError, UnknownColumnError
 from penstock.common.near_names import did_you_mean
 from penstock.common.types import Row
+from penstock.sql.lineage import Lineage, lineage_of
 from penstock.sql.operations.dml import execute_sinks, plan_insert_of
 from penstock.sql.operations.explain import explain_plans
 from penstock.sql.session import result_schema
@@ -313,6 +314,10 @@ class Table(Conveniences):
     def print_explain(self, *extra_details: int) -> None:
         """Writes the plan to standard output."""
         sys.stdout.write(self.explain(*extra_details) + "\n")
+
+    def lineage(self) -> Lineage:
+        """From which columns of which tables each column comes, and through which functions; nothing runs."""
+        return lineage_of([self._plan], self._session.streaming)
 
     def execute(self) -> TableResult:
         """Runs the query; its rows are there when they are collected."""

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from penstock.sql.compiled.plan import compile_plan
+from penstock.sql.lineage import Lineage, lineage_of
 from penstock.sql.operations.dml import execute_sinks
 from penstock.sql.operations.explain import explain_plans
 from penstock.table.compiled_plan import CompiledPlan
@@ -48,6 +49,10 @@ class TablePipeline:
     def print_explain(self, *extra_details: int) -> None:
         """Writes the plan to standard output."""
         sys.stdout.write(self.explain(*extra_details) + "\n")
+
+    def lineage(self) -> Lineage:
+        """From which columns of which tables the columns of the target come."""
+        return lineage_of([self._sink], self._session.streaming)
 
     def get_sink_identifier(self) -> ObjectIdentifier | None:
         """The table that is written to; None where only a descriptor names it."""

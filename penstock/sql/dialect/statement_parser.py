@@ -250,15 +250,15 @@ class StatementParser(DdlParser):
 
     def _explain(self) -> st.Statement:
         details = []
-        if self._match_text_seq("PLAN", "FOR"):
-            pass
-        while self._word() in _DETAILS:
+        lineage = self._match_text_seq("LINEAGE") is True
+        self._match_text_seq("PLAN", "FOR")
+        while not lineage and self._word() in _DETAILS:
             details.append(self._word())
             self._advance()
             self._match(TokenType.COMMA)
         if self._match_text_seq("STATEMENT", "SET"):
-            return st.ExplainStatement(self._statement_set(), tuple(details), sql=self.sql)
-        return st.ExplainStatement(self._statement(), tuple(details), sql=self.sql)
+            return st.ExplainStatement(self._statement_set(), tuple(details), lineage, sql=self.sql)
+        return st.ExplainStatement(self._statement(), tuple(details), lineage, sql=self.sql)
 
     # -- session ---------------------------------------------------------------------------------------
 

@@ -233,8 +233,11 @@ class DescribeStatement(Statement):
 
 @dataclass(frozen=True)
 class ExplainStatement(Statement):
+    """EXPLAIN [details] [PLAN FOR] statement; with `lineage` EXPLAIN LINEAGE, which Flink does not have."""
+
     statement: Statement
     details: tuple[str, ...] = ()
+    lineage: bool = False
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.common.errors import NotSupportedError
 from penstock.sql.dialect import statements as st
+from penstock.sql.lineage import COLUMNS, lineage_of
 from penstock.sql.plan.algebra import Plan, walk_plan
-from penstock.sql.result import StatementResult, strings
+from penstock.sql.result import StatementResult, strings, table
 
 if TYPE_CHECKING:
     from penstock.sql.session import SqlSession
 
 
 def explain(session: SqlSession, statement: st.ExplainStatement) -> StatementResult:
+    if statement.lineage:
+        found = lineage_of(_plans(session, statement.statement), session.streaming)
+        return table(COLUMNS, [(*row[:-1], list(row[-1])) for row in found.rows()])
     return strings("result", [explain_text(session, statement.statement, statement.details)])
 
 
