@@ -1,4 +1,4 @@
-"""`penstock run job.py`, `penstock sql`, `penstock version`."""
+"""`penstock run job.py`, `penstock sql`, `penstock shell`, `penstock version`."""
 
 from __future__ import annotations
 
@@ -92,6 +92,25 @@ def sql(
         typer.echo(f"penstock sql: {error}", err=True)
         code = EXIT_USAGE
     raise typer.Exit(code)
+
+
+@app.command()
+def shell(
+    define: Annotated[
+        list[str] | None, typer.Option("-D", help="key=value: configuration of the environments.")
+    ] = None,
+    parallelism: Annotated[int | None, typer.Option("-p", "--parallelism", min=1)] = None,
+    ipython: Annotated[
+        bool | None, typer.Option("--ipython/--no-ipython", help="Default: IPython where it is installed.")
+    ] = None,
+) -> None:
+    """A Python prompt with s_env and st_env ready; `import pyflink` gives penstock there."""
+    from penstock.cli.shell import run_shell
+
+    settings = list(define or [])
+    if parallelism:
+        settings.append(f"parallelism.default={parallelism}")
+    run_shell(settings, ipython)
 
 
 @app.command()

@@ -33,7 +33,7 @@ def run_program(
             where=f"looked in {os.getcwd()}",
             do="give the path of a Python file",
         )
-    _prepare(settings, files)
+    prepare(settings, files)
     folder = os.path.dirname(os.path.abspath(program))
     if folder not in sys.path:
         sys.path.insert(0, folder)
@@ -45,12 +45,13 @@ def run_module(
     module: str, arguments: Sequence[str], settings: Sequence[str] = (), files: str | None = None
 ) -> None:
     """Runs a module as `python -m` would; it is looked for among `files` first."""
-    _prepare(settings, files)
+    prepare(settings, files)
     sys.argv = [module, *arguments]
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 
-def _prepare(settings: Sequence[str], files: str | None) -> None:
+def prepare(settings: Sequence[str], files: str | None = None) -> None:
+    """What environments start from, what can be imported, and `pyflink` as another name of penstock."""
     set_context_configuration(_configuration(settings))
     install_pyflink_alias()
     paths = [os.path.abspath(path.strip()) for path in (files or "").split(",") if path.strip()]
