@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from penstock.catalog.catalog_manager import CatalogManager
 from penstock.catalog.resolved_schema import Column, PhysicalColumn, ResolvedSchema
+from penstock.common.errors import NotSupportedError
 from penstock.sql.binder.context import BindContext
 from penstock.sql.binder.query import QueryBinder
 from penstock.sql.dialect.statement_parser import parse_statement
@@ -21,6 +22,7 @@ from penstock.sql.dialect.statements import Statement
 from penstock.sql.plan.algebra import Plan, StreamScan, walk_plan
 from penstock.sql.result import StatementResult
 from penstock.sql.spark.batch import BatchExecutor
+from penstock.sql.spark.hive_dialect import HiveDialect, is_flinks, speaks_hive
 
 
 class SqlSession:
@@ -34,6 +36,7 @@ class SqlSession:
         self.streaming = streaming
         self.pending_inserts: list[Any] | None = None
         self._executor: Any = None
+        self._hive: HiveDialect | None = None
 
     @property
     def executor(self) -> Any:
@@ -51,7 +54,30 @@ class SqlSession:
         return self.executor
 
     def execute(self, text: str) -> StatementResult:
+        if speaks_hive(self.config) and not is_flinks(text):
+            return self.hive.execute(text)
         return self.run(parse_statement(text))
+
+    @property
+    def hive(self) -> HiveDialect:
+        """What runs statements of Hive's dialect."""
+        if self._hive is None:
+            self._hive = HiveDialect(self)
+        return self._hive
+
+    def parse(self, text: str) -> Statement:
+        """A statement of Flink's dialect, where only that one can be used.
+
+        Raises:
+            NotSupportedError: The session speaks Hive's.
+        """
+        if speaks_hive(self.config):
+            raise NotSupportedError(
+                "this call in the Hive dialect",
+                "its statements are run by Spark at once",
+                do="use execute_sql(...) or sql_query(...), or SET 'table.sql-dialect' = 'default'",
+            )
+        return parse_statement(text)
 
     def run(self, statement: Statement) -> StatementResult:
         from penstock.sql.operations import run_statement

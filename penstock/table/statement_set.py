@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.common.errors import SqlError, ValidationError
 from penstock.sql.compiled.plan import compile_plan
-from penstock.sql.dialect.statement_parser import parse_statement
 from penstock.sql.dialect.statements import InsertStatement
 from penstock.sql.lineage import Lineage, lineage_of
 from penstock.sql.operations.dml import execute_sinks, plan_insert
@@ -36,7 +35,7 @@ class StatementSet:
         self._inserts: list[InsertStatement | InsertInto] = []
 
     def add_insert_sql(self, stmt: str) -> StatementSet:
-        statement = parse_statement(stmt)
+        statement = self._session.parse(stmt)
         if not isinstance(statement, InsertStatement):
             raise SqlError("a statement set takes only INSERT statements", sql=stmt, line=1, column=1)
         self._inserts.append(statement)

@@ -23,6 +23,7 @@ from penstock.sql.operations.explain import explain_text
 from penstock.sql.operations.plans import compiled_statement
 from penstock.sql.plan.algebra import Plan
 from penstock.sql.session import SqlSession
+from penstock.sql.spark.hive_dialect import speaks_hive
 from penstock.sql.user_functions import as_user_function
 from penstock.table.compiled_plan import CompiledPlan, loaded_plan
 from penstock.table.environment_settings import EnvironmentSettings
@@ -88,7 +89,7 @@ class TableEnvironment(ModelCalls):
 
     def explain_sql(self, stmt: str, *extra_details: int) -> str:
         details = detail_names(extra_details)
-        return explain_text(self._session, parse_statement(stmt), details)
+        return explain_text(self._session, self._session.parse(stmt), details)
 
     def create_statement_set(self) -> StatementSet:
         return StatementSet(self._session)
@@ -107,6 +108,8 @@ class TableEnvironment(ModelCalls):
 
     def sql_query(self, query: str) -> Table:
         """The table that a query gives; it runs when the table is executed."""
+        if speaks_hive(self._session.config):
+            return Table(self._session.hive.plan(query), self._session)
         statement = parse_statement(query)
         if not isinstance(statement, QueryStatement):
             raise ValidationError("sql_query takes a query", do="use execute_sql(...) for other statements")

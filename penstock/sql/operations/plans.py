@@ -7,7 +7,6 @@ import pathlib
 from typing import TYPE_CHECKING
 
 from penstock.sql.dialect import statements as st
-from penstock.sql.dialect.statement_parser import parse_statement
 from penstock.sql.operations.dml import plan_insert
 from penstock.sql.result import StatementResult, ok
 from penstock.util.exceptions import TableException
@@ -44,7 +43,7 @@ def compiled_statement(session: SqlSession, sql: str) -> StoredPlan:
     Raises:
         TableException: It is another statement.
     """
-    statement = parse_statement(sql)
+    statement = session.parse(sql)
     if isinstance(statement, st.InsertStatement):
         return _compiled(session, (statement,), sql)
     if isinstance(statement, st.StatementSetStatement):
