@@ -9,8 +9,6 @@ from collections.abc import Sequence
 
 from penstock.common.configuration import Configuration
 from penstock.common.errors import ValidationError
-from penstock.datastream.context import set_context_configuration
-from penstock.runtime.compat import install_pyflink_alias
 
 
 def run_program(
@@ -33,6 +31,7 @@ def run_program(
             where=f"looked in {os.getcwd()}",
             do="give the path of a Python file",
         )
+    _start_spark(program, settings)
     prepare(settings, files)
     folder = os.path.dirname(os.path.abspath(program))
     if folder not in sys.path:
@@ -50,8 +49,22 @@ def run_module(
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 
+def _start_spark(program: str, settings: Sequence[str]) -> None:
+    """Lets Spark come up while the program is imported, unless the program may bring its own session."""
+    with open(program, "rb") as file:
+        uses_spark = b"pyspark" in file.read()
+    given = _configuration(settings).to_dict()
+    if not uses_spark and not any(key.startswith("python.") for key in given):
+        from penstock.runtime.spark.session import start_early
+
+        start_early({key: str(value) for key, value in given.items() if key.startswith("spark.")})
+
+
 def prepare(settings: Sequence[str], files: str | None = None) -> None:
     """What environments start from, what can be imported, and `pyflink` as another name of penstock."""
+    from penstock.datastream.context import set_context_configuration
+    from penstock.runtime.compat import install_pyflink_alias
+
     set_context_configuration(_configuration(settings))
     install_pyflink_alias()
     paths = [os.path.abspath(path.strip()) for path in (files or "").split(",") if path.strip()]

@@ -41,7 +41,7 @@ _INTEGER = "^-?[0-9]+$"
 _FLOAT = r"^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?$"
 _DATE = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _TIMESTAMP = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}%s[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{3}|\.[0-9]{6})?%s$"
-_FIRST_DAY = pa.scalar(-719162, pa.int32()).cast(pa.date32())  # 0001-01-01; Java and Arrow know a year 0
+_FIRST_DAY = -719162  # 0001-01-01; Java and Arrow know a year 0
 
 
 class NotCertain(Exception):
@@ -119,6 +119,6 @@ def _timestamps(target: pa.DataType, precision: int, iso: bool, suffix: str) -> 
 
 
 def _in_calendar(days: pa.Array) -> pa.Array:
-    if pc.all(pc.greater_equal(days, _FIRST_DAY), min_count=0).as_py():
+    if pc.all(pc.greater_equal(days.cast(pa.int32()), _FIRST_DAY), min_count=0).as_py():
         return days
     raise NotCertain

@@ -5,13 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from penstock.cli.sql.client import Client
-from penstock.cli.sql.environment import Engine, create_environment, switch_mode
+from penstock.cli.sql.engine import Engine, runs_jobs
 from penstock.cli.sql.options import RUNTIME_MODE, ClientOptions
-from penstock.cli.sql.output import Output
 from penstock.common.errors import ValidationError
+
+if TYPE_CHECKING:
+    from penstock.cli.sql.client import Client
+    from penstock.cli.sql.output import Output
 
 __all__ = ["EXIT_FAILED", "EXIT_INTERRUPTED", "EXIT_OK", "EXIT_USAGE", "Arguments", "run_client"]
 
@@ -35,11 +37,17 @@ def run_client(arguments: Arguments, output: Output | None = None, stdin: TextIO
     Raises:
         ValidationError: The arguments mean nothing; the caller turns it into exit code 2.
     """
-    output, stdin = output or Output(), stdin or sys.stdin
     properties = read_properties(arguments)
-    script, source = _script(arguments, stdin)
+    script, source = _script(arguments, stdin or sys.stdin)
     init = _read_file(arguments.init) if arguments.init else None
     engine = Engine(properties)
+    if script is None or runs_jobs(script):
+        engine.start()  # before the imports, which take as long as half of Spark's start
+    from penstock.cli.sql.client import Client
+    from penstock.cli.sql.environment import create_environment, switch_mode
+    from penstock.cli.sql.output import Output
+
+    output = output or Output()
     environment = create_environment(properties)
     client = Client(environment, output, properties, switch_mode, engine.ready, engine.cancelling)
     try:
@@ -51,7 +59,6 @@ def run_client(arguments: Arguments, output: Output | None = None, stdin: TextIO
             return run_batch(client, script, source)
         from penstock.cli.sql.repl import Repl
 
-        engine.start()
         return Repl(client).run()
     except KeyboardInterrupt:
         output.warning("interrupted")

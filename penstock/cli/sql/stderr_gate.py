@@ -1,18 +1,15 @@
 """Keeps quiet what the workers of a cancelled statement write while they are being ended.
 
 Spark's Python workers write to the standard error that the JVM was started with, and one whose task is taken
-away complains with a traceback. A JVM started inside `StderrGate.around()` writes to a pipe instead; its
-lines are passed on, except for a moment after `mute()`.
+away complains with a traceback. A JVM started with `StderrGate.open()` as its standard error writes to a pipe
+instead; its lines are passed on, except for a moment after `mute()`.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
-import sys
 import threading
 import time
-from collections.abc import Iterator
 
 __all__ = ["StderrGate"]
 
@@ -28,21 +25,11 @@ class StderrGate:
     def mute(self) -> None:
         self._muted_until = time.monotonic() + _MUTE_SECONDS
 
-    @contextlib.contextmanager
-    def around(self) -> Iterator[None]:
-        """Processes started inside write through the gate, for as long as they live."""
-        sys.stderr.flush()
-        original = os.dup(2)
+    def open(self) -> int:
+        """The end of the pipe to write to, which the caller closes; our standard error stays as it is."""
         read_end, write_end = os.pipe()
-        threading.Thread(target=self._pass_on, args=(read_end, os.dup(original)), daemon=True).start()
-        os.dup2(write_end, 2)
-        os.close(write_end)
-        try:
-            yield
-        finally:
-            sys.stderr.flush()
-            os.dup2(original, 2)
-            os.close(original)
+        threading.Thread(target=self._pass_on, args=(read_end, os.dup(2)), daemon=True).start()
+        return write_end
 
     def _pass_on(self, read_end: int, target: int) -> None:
         with os.fdopen(read_end, "rb", buffering=0) as pipe:

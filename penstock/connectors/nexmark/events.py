@@ -119,7 +119,8 @@ def _date_time(events: Events) -> pa.Array:
 
 
 def _name(events: Events) -> pa.Array:
-    first, last = events.pick("first name", texts.FIRST_NAMES), events.pick("last name", texts.LAST_NAMES)
+    first = events.pick("first name", texts.pool(texts.FIRST_NAMES))
+    last = events.pick("last name", texts.pool(texts.LAST_NAMES))
     return pc.binary_join_element_wise(first, last, " ")
 
 
@@ -180,8 +181,8 @@ FIELDS: Mapping[str, Mapping[str, tuple[pa.DataType, Field]]] = {
         "name": (pa.string(), _name),
         "emailAddress": (pa.string(), _email),
         "creditCard": (pa.string(), _credit_card),
-        "city": (pa.string(), lambda e: e.pick("city", texts.CITIES)),
-        "state": (pa.string(), lambda e: e.pick("state", texts.STATES)),
+        "city": (pa.string(), lambda e: e.pick("city", texts.pool(texts.CITIES))),
+        "state": (pa.string(), lambda e: e.pick("state", texts.pool(texts.STATES))),
         "dateTime": (pa.timestamp("us"), _date_time),
         "extra": (pa.string(), lambda e: e.extra("person", e.config.person_avg_size)),
     },

@@ -12,22 +12,24 @@ import pyarrow.compute as pc
 from penstock.connectors.nexmark.clock import Integers
 from penstock.connectors.nexmark.dice import below
 
-STATES = pa.array(["AZ", "CA", "ID", "OR", "WA", "WY"])
-CITIES = pa.array(
-    ["Bend", "Boise", "Cheyenne", "Kent", "Los Angeles", "Phoenix", "Portland", "Redmond", "San Francisco", "Seattle"]
+STATES = ("AZ", "CA", "ID", "OR", "WA", "WY")
+CITIES = (
+    "Bend", "Boise", "Cheyenne", "Kent", "Los Angeles", "Phoenix", "Portland", "Redmond", "San Francisco", "Seattle",
 )  # fmt: skip
-FIRST_NAMES = pa.array(
-    ["Deiter", "John", "Julie", "Kate", "Luke", "Paul", "Peter", "Sarah", "Saul", "Vicky", "Walter"]
-)
-LAST_NAMES = pa.array(
-    ["Abrams", "Bartels", "Jones", "Noris", "Shultz", "Smith", "Spencer", "Walton", "White"]
-)
+FIRST_NAMES = ("Deiter", "John", "Julie", "Kate", "Luke", "Paul", "Peter", "Sarah", "Saul", "Vicky", "Walter")
+LAST_NAMES = ("Abrams", "Bartels", "Jones", "Noris", "Shultz", "Smith", "Spencer", "Walton", "White")
 HOT_CHANNELS = ("Google", "Facebook", "Baidu", "Apple")
 COLD_CHANNELS = 10_000
 
 _SHORTEST = 3
 _POOL_BYTES = 4 << 20
 _POOL_TEXTS = 32_768
+
+
+@lru_cache(maxsize=8)
+def pool(names: tuple[str, ...]) -> pa.StringArray:
+    """The names as an array, made when first picked from: pyarrow imports pandas for its first array."""
+    return pa.array(names)
 
 
 @lru_cache(maxsize=64)

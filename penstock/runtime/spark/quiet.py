@@ -46,13 +46,19 @@ def log4j_configuration() -> str:
     return str(path)
 
 
-@contextlib.contextmanager
-def filtered_stderr() -> Iterator[None]:
-    """Processes started inside write to a filter in front of our stderr."""
-    sys.stderr.flush()
+def noise_filter(target: int) -> int:
+    """A pipe, to be closed by the caller, whose lines reach the target if they are not noise."""
     read_end, write_end = os.pipe()
+    threading.Thread(target=_pass_on, args=(read_end, os.dup(target)), daemon=True).start()
+    return write_end
+
+
+@contextlib.contextmanager
+def filtered_stderr(target: int = 2) -> Iterator[None]:
+    """Processes started inside write to a filter in front of our stderr, or of another file."""
+    sys.stderr.flush()
     original = os.dup(2)
-    threading.Thread(target=_pass_on, args=(read_end, os.dup(original)), daemon=True).start()
+    write_end = noise_filter(target)
     os.dup2(write_end, 2)
     os.close(write_end)
     try:

@@ -7,12 +7,14 @@ the 2-core test machine made an epoch with one exchange take 197 ms instead of 1
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from typing import TYPE_CHECKING
 
 from penstock.runtime.spark.java import prepare_java
 from penstock.runtime.spark.jit import spare_optimizer
+from penstock.runtime.spark.launch import JvmLaunch, launch
 from penstock.runtime.spark.quiet import filtered_stderr, log4j_configuration
 
 if TYPE_CHECKING:
@@ -41,27 +43,103 @@ def get_spark(options: Mapping[str, str] | None = None) -> SparkSession:
         options: `spark.*` settings for a session that has to be created. Where one runs already, only its
             runtime SQL settings could still change, so they are left alone.
     """
+    global _early
+    early, _early = _early, None
+    active = _active_session()
+    if active is None and early is not None and early.fits(options or {}):
+        return early.session()
+    if early is not None:
+        early.abandon()
+    return active or StartingSession(options or {}).session()
+
+
+def start_early(options: Mapping[str, str]) -> None:
+    """Lets a JVM come up for a session that the program will surely ask for, with these options.
+
+    If it asks for another one, or has changed what a JVM and its workers inherit (variables, the working directory),
+    or brings its own session, the JVM is given up.
+    """
+    global _early
+    if _early is None and _active_session() is None:
+        _early = StartingSession(options)
+
+
+class StartingSession:
+    """A new session whose JVM is on its way; what is imported or planned in the meantime costs no time.
+
+    Args:
+        options: `spark.*` settings.
+        stderr: Where the JVM's complaints, and what functions print in workers, go.
+    """
+
+    def __init__(self, options: Mapping[str, str], stderr: int = 2) -> None:
+        java = prepare_java()
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        self._settings = _settings(options)
+        self._stderr = stderr
+        self._launched = launch(self._settings, java, stderr)
+        self._inherited = _inherited()
+
+    def fits(self, options: Mapping[str, str]) -> bool:
+        """Whether a session that is started now would be the same."""
+        return self._settings == _settings(options) and self._inherited == _inherited()
+
+    def abandon(self) -> None:
+        """Ends the JVM; nobody has seen it."""
+        if self._launched is not None:
+            self._launched.abandon()
+
+    def session(self) -> SparkSession:
+        """The session, when it is there; where the program has made one meanwhile, that one."""
+        from pyspark.sql import SparkSession
+
+        has_jvm = self._launched is not None and _adopt(self._launched)
+        builder = SparkSession.builder.appName("penstock")
+        for key, value in self._settings.items():
+            builder = builder.config(key, value)
+        with contextlib.nullcontext() if has_jvm else filtered_stderr(self._stderr):
+            session = builder.getOrCreate()
+        spare_optimizer(session.sparkContext)
+        return session
+
+
+_early: StartingSession | None = None
+
+
+def _inherited() -> tuple[dict[str, str], str]:
+    return dict(os.environ), os.getcwd()
+
+
+def _active_session() -> SparkSession | None:
+    if "pyspark.sql" not in sys.modules:
+        return None
     from pyspark.sql import SparkSession
 
-    active = SparkSession.getActiveSession()
-    if active is not None:
-        return active
-    prepare_java()
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    settings = {**_DEFAULTS, "spark.driver.memory": _default_memory(), **(options or {})}
+    return SparkSession.getActiveSession()
+
+
+def _settings(options: Mapping[str, str]) -> dict[str, str]:
+    """The settings of a session of ours: defaults under what was asked for."""
+    settings = {**_DEFAULTS, "spark.driver.memory": _default_memory(), **options}
     settings.setdefault("spark.master", os.environ.get("PENSTOCK_MASTER", f"local[{os.cpu_count() or 2},4]"))
     settings.setdefault(
         "spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={log4j_configuration()}"
     )
-    builder = SparkSession.builder.appName("penstock")
-    for key, value in settings.items():
-        builder = builder.config(key, value)
-    with filtered_stderr():
-        session = builder.getOrCreate()
-    spare_optimizer(session.sparkContext)
-    return session
+    if settings["spark.master"].startswith("local"):  # elsewhere penstock may come with the job's files
+        settings.setdefault("spark.python.daemon.module", "penstock.runtime.spark.daemon")
+    return settings
+
+
+def _adopt(launched: JvmLaunch) -> bool:
+    """Makes the JVM the one that PySpark talks to; if it did not come up, PySpark starts one and tells why."""
+    from pyspark import SparkContext
+
+    gateway = launched.connect()
+    if gateway is not None:
+        SparkContext._ensure_initialized(gateway=gateway)
+    return gateway is not None
 
 
 def _default_memory() -> str:

@@ -30,9 +30,11 @@ def test_lines_pass_until_the_gate_is_muted() -> None:
     os.close(shown)
 
 
-def test_a_process_started_inside_writes_to_our_standard_error(capfd: pytest.CaptureFixture[str]) -> None:
-    with StderrGate().around():
-        subprocess.run([sys.executable, "-c", "import sys; sys.stderr.write('from a worker')"], check=True)
+def test_a_process_started_with_it_writes_to_our_standard_error(capfd: pytest.CaptureFixture[str]) -> None:
+    gate = StderrGate().open()
+    program = [sys.executable, "-c", "import sys; sys.stderr.write('from a worker')"]
+    subprocess.run(program, check=True, stderr=gate)
+    os.close(gate)
     seen, deadline = "", time.monotonic() + 10
     while "from a worker" not in seen and time.monotonic() < deadline:
         seen += capfd.readouterr().err
