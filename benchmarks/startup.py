@@ -8,7 +8,7 @@ and, for the parts, the CPU time of a process that does only that:
     session   a Spark session and one small job
 
 `--against FOLDER` runs another checkout by turns with this one, so that a busy machine is busy for both; its figures
-and the ratios stand beside. `--parts` takes "first", "parts" and "without archive" (no archive of class data is used).
+and the ratios stand beside. `--parts` takes "first", "parts" and "without archive" (of class data).
 usage: startup.py [--runs 5] [--against FOLDER] [--parts first,parts]
 """
 

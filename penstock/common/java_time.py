@@ -11,6 +11,7 @@ import calendar
 import datetime as dt
 import re
 import zoneinfo
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -135,31 +136,32 @@ def _format(token: Token, v: dt.datetime, zone: dt.tzinfo | None) -> str:
     if letter in "Qq" and n > 2:
         quarter = (v.month + 2) // 3
         return f"Q{quarter}" if n == 3 else f"{quarter}{('st', 'nd', 'rd', 'th')[quarter - 1]} quarter"
-    return str(_field_value(letter, v)).zfill(n)
+    return str(_FIELD_VALUES[letter](v)).zfill(n)
 
 
-def _field_value(letter: str, v: dt.datetime) -> int:
-    second_of_day = v.hour * 3600 + v.minute * 60 + v.second
-    values = {
-        "d": v.day,
-        "D": v.timetuple().tm_yday,
-        "H": v.hour,
-        "k": v.hour or 24,
-        "K": v.hour % 12,
-        "h": v.hour % 12 or 12,
-        "m": v.minute,
-        "s": v.second,
-        "n": v.microsecond * 1000,
-        "N": (second_of_day * 1_000_000 + v.microsecond) * 1000,
-        "A": second_of_day * 1000 + v.microsecond // 1000,
-        "Q": (v.month + 2) // 3,
-        "q": (v.month + 2) // 3,
-        "e": v.isoweekday() % 7 + 1,
-        "c": v.isoweekday() % 7 + 1,
-        "w": _week_year(v)[1],
-        "W": (v.day + (v.replace(day=1).isoweekday() % 7) - 1) // 7 + 1,
-    }
-    return values[letter]
+def _second_of_day(v: dt.datetime) -> int:
+    return v.hour * 3600 + v.minute * 60 + v.second
+
+
+_FIELD_VALUES: dict[str, Callable[[dt.datetime], int]] = {
+    "d": lambda v: v.day,
+    "D": lambda v: v.timetuple().tm_yday,
+    "H": lambda v: v.hour,
+    "k": lambda v: v.hour or 24,
+    "K": lambda v: v.hour % 12,
+    "h": lambda v: v.hour % 12 or 12,
+    "m": lambda v: v.minute,
+    "s": lambda v: v.second,
+    "n": lambda v: v.microsecond * 1000,
+    "N": lambda v: (_second_of_day(v) * 1_000_000 + v.microsecond) * 1000,
+    "A": lambda v: _second_of_day(v) * 1000 + v.microsecond // 1000,
+    "Q": lambda v: (v.month + 2) // 3,
+    "q": lambda v: (v.month + 2) // 3,
+    "e": lambda v: v.isoweekday() % 7 + 1,
+    "c": lambda v: v.isoweekday() % 7 + 1,
+    "w": lambda v: _week_year(v)[1],
+    "W": lambda v: (v.day + (v.replace(day=1).isoweekday() % 7) - 1) // 7 + 1,
+}
 
 
 def _week_year(v: dt.datetime) -> tuple[int, int]:

@@ -18,9 +18,11 @@ from penstock.sql.arrow.compiler import Compiler, NoArrowForm, register
 from penstock.sql.arrow.java_patterns import python_pattern
 from penstock.sql.arrow.logic import negated
 from penstock.sql.arrow.nodes import Node, apply, constant
+from penstock.sql.arrow.re2_patterns import re2_pattern
 from penstock.sql.arrow.text import fixed, text_node
 from penstock.sql.arrow.values import per_value
-from penstock.sql.functions.regex import is_good_pattern, like_tokens, similar_regex
+from penstock.sql.functions.regex import like_tokens, similar_regex
+from penstock.sql.functions.regex_shape import Group, group_of, is_good_pattern
 from penstock.sql.functions.udfs import UDFS
 from penstock.sql.plan.rex import Call, Const, Rex
 
@@ -117,6 +119,9 @@ def _per_text(function: Callable[[str], Any], kind: pa.DataType, node: Node) -> 
 
 
 def _matches(pattern: re.Pattern[str], node: Node) -> Node:
+    by_column = re2_pattern(pattern)
+    if by_column is not None:
+        return apply(partial(pc.match_substring_regex, pattern=by_column), pa.bool_(), node)
     return _per_text(partial(_found, pattern), pa.bool_(), node)
 
 
@@ -135,6 +140,12 @@ def build_replace(call: Call, compiler: Compiler) -> Node:
     """REGEXP_REPLACE (text, pattern, other), where `other` is plain text."""
     pattern = _translated(literal(call.args[1], "a regular expression"), may_be_empty=False)
     other = literal(call.args[2], "a replacement")
+    by_column = re2_pattern(pattern)
+    if by_column is not None:
+        kernel = partial(
+            pc.replace_substring_regex, pattern=by_column, replacement=other.replace("\\", "\\\\")
+        )
+        return apply(kernel, pa.string(), text_node(call.args[0], compiler))
     return _per_text(partial(_replaced, pattern, other), pa.string(), text_node(call.args[0], compiler))
 
 
@@ -148,14 +159,54 @@ def build_extract(call: Call, compiler: Compiler) -> Node:
     number = 0 if group is None else group.value if isinstance(group, Const) else None
     pattern = call.args[1].value if isinstance(call.args[1], Const) else None
     text = text_node(call.args[0], compiler)
-    plain = number == 0 or not re.search(r"[|]|\)[?*]", str(pattern))
-    if is_good_pattern(pattern) and isinstance(number, int) and plain:
-        if not 0 <= number <= re.compile(str(pattern)).groups:
-            return constant(None, pa.string())
-        return _per_text(partial(_group, _translated(str(pattern)), number), pa.string(), text)
     if not isinstance(pattern, str) or not isinstance(number, int):
         raise NoArrowForm("REGEXP_EXTRACT with a pattern or a group that is no constant")
-    return _per_text(partial(_udf_group, pattern, number), pa.string(), text)
+    if not is_good_pattern(pattern):
+        return _per_text(partial(_udf_group, pattern, number), pa.string(), text)
+    found = group_of(pattern, number)
+    if found is None:
+        return constant(None, pa.string())
+    if not found.always and found.may_be_empty:
+        return _per_text(partial(_udf_group, pattern, number), pa.string(), text)
+    return _extracted(_translated(pattern), number, found, text)
+
+
+def _extracted(pattern: re.Pattern[str], number: int, group: Group, text: Node) -> Node:
+    """The group of the first match, by column if RE2 can."""
+    by_column = re2_pattern(pattern)
+    if by_column is None:
+        return _per_text(partial(_group, pattern, number), pa.string(), text)
+    named = _with_name(by_column, number)
+    return apply(partial(_extract_column, named, group.may_be_empty), pa.string(), text)
+
+
+def _with_name(pattern: str, number: int) -> str:
+    """RE2's pattern with a name for one group, and none captured but that.
+
+    >>> _with_name("(a)[(](b)", 2), _with_name("a|b", 0)
+    ('(?:a)[(](?P<g>b)', '(?P<g>a|b)')
+    """
+    if number == 0:
+        return f"(?P<g>{_with_name(pattern, -1)})"
+    out, seen, in_class = [], 0, False
+    for token in re.finditer(r"\\.|.", pattern, re.S):
+        sign = token[0]
+        if sign == "(" and not in_class and not pattern.startswith("(?", token.start()):
+            seen += 1
+            sign = "(?P<g>" if seen == number else "(?:"
+        in_class = sign == "[" or (in_class and sign != "]")
+        out.append(sign)
+    return "".join(out)
+
+
+def _extract_column(pattern: str, may_be_empty: bool, texts: pa.Array) -> pa.Array:
+    """
+    >>> _extract_column("(?P<g>a)?b", False, pa.array(["ab", "b", "c", None])).to_pylist()
+    ['a', None, None, None]
+    """
+    matches = pc.extract_regex(texts, pattern)
+    found = pc.struct_field(matches, "g")
+    return found if may_be_empty else pc.if_else(pc.equal(found, ""), pa.scalar(None, pa.string()), found)
 
 
 def _group(pattern: re.Pattern[str], number: int, text: str) -> str | None:
@@ -172,8 +223,13 @@ def _udf_group(pattern: str, number: int, text: str) -> str | None:
 
 
 def build_substr(call: Call, compiler: Compiler) -> Node:
-    pattern = _translated(literal(call.args[1], "a regular expression"))
-    return _per_text(partial(_group, pattern, 0), pa.string(), text_node(call.args[0], compiler))
+    java = literal(call.args[1], "a regular expression")
+    pattern = _translated(java)
+    text = text_node(call.args[0], compiler)
+    whole = group_of(java, 0) if is_good_pattern(java) else None
+    if whole is not None:
+        return _extracted(pattern, 0, whole, text)
+    return _per_text(partial(_group, pattern, 0), pa.string(), text)
 
 
 def build_count(call: Call, compiler: Compiler) -> Node:

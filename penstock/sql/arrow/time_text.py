@@ -15,6 +15,7 @@ from penstock.common.datatypes import CharType, DataTypes, IntegralType, VarChar
 from penstock.sql.arrow.casts import cast_node
 from penstock.sql.arrow.clock_text import Piece, clock_column, plain_pieces
 from penstock.sql.arrow.compiler import Compiler, NoArrowForm, register, type_of
+from penstock.sql.arrow.days import DAY
 from penstock.sql.arrow.failures import checked
 from penstock.sql.arrow.nodes import Node, apply, constant
 from penstock.sql.arrow.patterns import literal
@@ -22,7 +23,7 @@ from penstock.sql.arrow.reading import read_date, read_timestamp
 from penstock.sql.arrow.temporal import local_clock
 from penstock.sql.arrow.text import text_node
 from penstock.sql.arrow.udf_calls import udf_node
-from penstock.sql.arrow.values import nulls, numbers, per_value
+from penstock.sql.arrow.values import is_scalar, nulls, numbers, per_value
 from penstock.sql.arrow.zones import fixed_offset
 from penstock.sql.plan.rex import Call
 
@@ -53,8 +54,24 @@ def _format_plain(pieces: list[Piece], moments: pa.Array) -> pa.Array:
     return clock_column(numbers(moments), nulls(moments), pieces)
 
 
+_UNITS = ((1_000_000, "s"), (60_000_000, "m"), (3_600_000_000, "HhKka"))
+"""Microseconds, and the letters that tell moments apart which are so close."""
+
+
 def _format_any(pattern: str, moments: pa.Array) -> pa.Array:
-    return per_value(partial(_format_one, pattern), pa.string(), moments)
+    """Moments that look the same are written once: a day or a minute has one text, however many rows it has.
+
+    >>> _format_any("EEE d", pa.array([0, 5, None, 86_400_000_000], _CLOCK)).to_pylist()
+    ['Thu 1', 'Thu 1', None, 'Fri 2']
+    """
+    write = partial(per_value, partial(_format_one, pattern), pa.string())
+    letters = {token.letter for token in java_time.tokens(pattern)}
+    if letters & set("SnNA") or is_scalar(moments):
+        return write(moments)
+    unit = next((size for size, of in _UNITS if letters & set(of)), DAY)
+    counts = numbers(moments)
+    coarse = pa.array(counts - counts % unit, mask=nulls(moments)).dictionary_encode()
+    return write(coarse.dictionary.cast(_CLOCK)).take(coarse.indices)
 
 
 def _format_one(pattern: str, moment: dt.datetime) -> str:

@@ -14,13 +14,13 @@ from itertools import groupby
 
 from penstock.common.datatypes import DataType, DataTypes
 from penstock.common.errors import ValidationError
+from penstock.sql.functions.regex_shape import group_of, is_good_pattern
 from penstock.sql.functions.registry import Arg, Render
 from penstock.sql.functions.rules import CHARACTER, INTEGER, maybe, of, opt, scalar
 from penstock.sql.functions.strings import quoted_replacement
 from penstock.sql.functions.text import let, string, udf
 
 _BOOLEAN = of(DataTypes.BOOLEAN)
-_PLAIN = re.compile(r"(?:[\w\s\-,:;!#%&'\"/<=>@_`~.*+?^$|()\[\]]|\\[dDwWsSbB.\-\\])*", re.ASCII)
 
 # --- LIKE -----------------------------------------------------------------------------------------------
 
@@ -173,17 +173,6 @@ for _base, _test in _TESTS:
 # --- REGEXP ---------------------------------------------------------------------------------------------
 
 
-def is_good_pattern(pattern: object) -> bool:
-    """Whether a constant surely is a Java regular expression: it is one of the plain ones."""
-    if not isinstance(pattern, str) or not _PLAIN.fullmatch(pattern):
-        return False
-    try:
-        re.compile(pattern)
-    except re.error:
-        return False
-    return True
-
-
 def _guarded(args: Sequence[Arg], body: Callable[..., str], otherwise: str = "NULL") -> str:
     """`body` over the argument texts; `otherwise` where the pattern (the second one) does not compile."""
     if is_good_pattern(args[1].literal):
@@ -206,19 +195,18 @@ def _replace(args: Sequence[Arg], result: DataType) -> str:
 
 
 def _extract(args: Sequence[Arg], result: DataType) -> str:
-    pattern, group = args[1].literal, args[2].literal if len(args) > 2 else 0
-    if is_good_pattern(pattern) and group == 0:
-        return let(
-            lambda s, p: f"if({s} RLIKE {p}, regexp_extract({s}, {p}, 0), NULL)", args[0].sql, args[1].sql
-        )
-    if is_good_pattern(pattern) and isinstance(group, int) and not re.search(r"[|]|\)[?*]", str(pattern)):
-        if not 0 <= group <= re.compile(str(pattern)).groups:
+    pattern, number = args[1].literal, args[2].literal if len(args) > 2 else 0
+    if is_good_pattern(pattern) and isinstance(number, int):
+        group = group_of(str(pattern), number)
+        if group is None:
             return "CAST(NULL AS STRING)"
-        return let(
-            lambda s, p: f"if({s} RLIKE {p}, regexp_extract({s}, {p}, {group}), NULL)",
-            args[0].sql,
-            args[1].sql,
-        )
+        found = f"regexp_extract({{0}}, {{1}}, {number})"
+        if not group.may_be_empty:  # then '' means that there is no match, or that the group took no part
+            return f"nullif({found.format(args[0].sql, args[1].sql)}, '')"
+        if group.always:
+            return let(
+                lambda s, p: f"if({s} RLIKE {p}, {found.format(s, p)}, NULL)", args[0].sql, args[1].sql
+            )
     # Spark answers '' for a group that took no part in the match, so Python has to look.
     return udf("regexp_extract", *(a.sql for a in args[:2]), args[2].sql if len(args) > 2 else "0")
 
@@ -226,10 +214,12 @@ def _extract(args: Sequence[Arg], result: DataType) -> str:
 def _extract_all(args: Sequence[Arg], result: DataType) -> str:
     pattern, group = args[1].literal, args[2].literal if len(args) > 2 else 1
     texts = [args[0].sql, args[1].sql, args[2].sql if len(args) > 2 else "1"]
-    if is_good_pattern(pattern) and isinstance(group, int) and not re.search(r"[|]|\)[?*]", str(pattern)):
-        if not 0 <= group <= re.compile(str(pattern)).groups:
+    if is_good_pattern(pattern) and isinstance(group, int):
+        found = group_of(str(pattern), group)
+        if found is None:
             return "CAST(NULL AS ARRAY<STRING>)"
-        return f"regexp_extract_all({', '.join(texts)})"
+        if found.always:
+            return f"regexp_extract_all({', '.join(texts)})"
     return udf("regexp_extract_all", *texts)
 
 

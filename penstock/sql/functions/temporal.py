@@ -22,6 +22,7 @@ from penstock.common.datatypes import (
 from penstock.common.errors import NotSupportedError, ValidationError
 from penstock.sql.functions import datetime_text as at
 from penstock.sql.functions.casts import cast_sql, read_date, read_timestamp
+from penstock.sql.functions.clock_pieces import text_pieces
 from penstock.sql.functions.numbers import _whole_type, whole_number
 from penstock.sql.functions.registry import Arg, ArgType, FunctionDef, Render, register
 from penstock.sql.functions.rules import (
@@ -272,7 +273,6 @@ scalar("CURRENT_WATERMARK", (TIMESTAMP,), lambda args: args[0].type.nullable(), 
 
 # --- text to time and back ------------------------------------------------------------------------------
 
-_PIECES = {"yyyy": (1, 4), "MM": (6, 2), "dd": (9, 2), "HH": (12, 2), "mm": (15, 2), "ss": (18, 2)}
 _ISO = ("yyyy-MM-dd HH:mm:ss", "yyyy-MM-dd", "yyyy-MM-dd HH:mm:ss.SSS")
 
 
@@ -285,32 +285,15 @@ def _check_pattern(arg: ArgType | Arg, name: str) -> None:
 
 
 def format_text(moment: str, pattern: Arg) -> str:
-    """A TIMESTAMP_NTZ text as text; constant patterns of plain digits are cut from Spark's own text form."""
-    pieces = _plain_pieces(pattern.literal) if isinstance(pattern.literal, str) else None
+    """A TIMESTAMP_NTZ text as text; constant patterns are put together from pieces of Spark's own text form."""
+    pieces = text_pieces(pattern.literal) if isinstance(pattern.literal, str) else None
     if pieces is None:
         return udf("date_format", moment, pattern.sql)
-    # The fraction, which Spark leaves out where it is zero, is filled up to nine digits.
-    padded = let(
-        lambda t: f"rpad(if(instr({t}, '.') = 0, concat({t}, '.'), {t}), 29, '0')",
-        f"CAST({moment} AS STRING)",
-    )
-    return let(lambda x: f"concat({', '.join(p.format(x) for p in pieces)}, substring({x}, 1, 0))", padded)
-
-
-def _plain_pieces(pattern: str) -> list[str] | None:
-    pieces = []
-    for token in java_time.tokens(pattern):
-        run = token.letter * token.count
-        if not token.letter:
-            pieces.append(string(token.text).replace("{", "{{").replace("}", "}}"))
-        elif run in _PIECES:
-            start, length = _PIECES[run]
-            pieces.append(f"substring({{0}}, {start}, {length})")
-        elif token.letter == "S" and token.count <= 9:
-            pieces.append(f"substring({{0}}, 21, {token.count})")
-        else:
-            return None
-    return pieces
+    shown = f"CAST({moment} AS STRING)"
+    if any(token.letter == "S" for token in java_time.tokens(pattern.literal)):
+        # The fraction, which Spark leaves out where it is zero, is filled up to nine digits.
+        shown = let(lambda t: f"rpad(if(instr({t}, '.') = 0, concat({t}, '.'), {t}), 29, '0')", shown)
+    return let(lambda x: f"concat({', '.join(p.format(x) for p in pieces)}, substring({x}, 1, 0))", shown)
 
 
 def _date_format(args: Sequence[Arg], result: DataType) -> str:
