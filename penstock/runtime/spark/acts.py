@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from penstock.delta.columns import names
 from penstock.formats.arrow_rows import arrow_type
+from penstock.runtime.garbage import SURVIVORS
 from penstock.runtime.plan import JobDefinition
 from penstock.runtime.spark.kept_shuffles import keyed_bytes
 from penstock.runtime.spark.plan_delivery import receive_plan
@@ -52,6 +53,7 @@ class TaskSource:
 
         context = TaskContext.get()
         assert context is not None
+        SURVIVORS.before_task()
         plan = receive_plan(self.level, lambda: self.job().storage)
         return LevelTask(self.submission, self.definition, plan, self.next_partitions, context.partitionId())
 
