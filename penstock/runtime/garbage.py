@@ -5,7 +5,7 @@ at every object of the process: modules, functions and the state that operators 
 task, once between the levels of an epoch and once between two epochs, and it grew with the state.
 
 So whatever has survived the collection behind the last task is frozen when the next one begins. The daemon's
-collection then sees only what the task itself has made. Reference cycles that become garbage later than in their first
+collection then sees only what the task itself has made. Cycles that become garbage later than in their first
 task are found by a collection of everything, which comes so rarely that it takes at most a hundredth of the time.
 """
 
