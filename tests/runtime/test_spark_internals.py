@@ -7,18 +7,27 @@ fail quietly.
 from __future__ import annotations
 
 import logging
+import pathlib
+import pickle
+import random
 from typing import Any
 
 import pytest
 
+from penstock.checkpoint.storage import CheckpointStorage
 from penstock.common.errors import InvariantError
+from penstock.common.ids import EpochId
+from penstock.runtime.plan import LevelPlan, SubtaskPlan
 from penstock.runtime.spark import optimizer
 from penstock.runtime.spark.context import running_context
 from penstock.runtime.spark.expressions import name_expression
 from penstock.runtime.spark.failures import raised_message
 from penstock.runtime.spark.jit import diagnostic_command
+from penstock.runtime.spark.kept_shuffles import keyed_bytes, shuffled
 from penstock.runtime.spark.optimizer import SKIP_INPUT, check_rules, exclude_rules
+from penstock.runtime.spark.plan_delivery import INLINE_BYTES, PlanDelivery, receive_plan
 from penstock.runtime.spark.plans import plan_with_costs
+from penstock.runtime.spark.results import DIRECT_BYTES, Results
 from penstock.runtime.spark.session import _DEFAULTS, get_spark
 from penstock.sql.functions.text import SPARK_CONF
 from penstock.sql.spark.batch import _HASH_JOINS
@@ -127,3 +136,81 @@ def test_other_failures_raise_no_condition(session: Any) -> None:
         session.sql("SELECT no_such_column")
     assert raised_message(caught.value) is None
     assert raised_message(ValueError("[USER_RAISED_EXCEPTION] a condition of ours")) is None
+
+
+def _lists(session: Any, text: Any) -> Any:
+    """Two elements, each the pickle of a list of two rows, as the last level of an epoch has them."""
+    from pyspark import RDD
+    from pyspark.serializers import BatchedSerializer, CPickleSerializer
+
+    def packed(index: int, rows: Any) -> Any:
+        list(rows)
+        return iter([pickle.dumps([(index, text()), (index, "last")])])
+
+    context = session.sparkContext
+    made = context.parallelize(range(2), 2).mapPartitionsWithIndex(packed)
+    made._bypass_serializer = True
+    return RDD(made._jrdd, context, BatchedSerializer(CPickleSerializer()))
+
+
+def test_small_results_come_as_the_answer_to_a_call(session: Any) -> None:
+    results = Results(session.sparkContext, _lists(session, lambda: "x"))
+    expected = [(0, "x"), (0, "last"), (1, "x"), (1, "last")]
+    assert results._action is not None
+    assert results.collect() == expected  # through the socket: nobody knows how large it is
+    assert results._small
+    results._rows = None  # type: ignore[assignment]
+    assert results.collect() == expected
+
+
+def test_behind_a_large_result_comes_the_socket_again(session: Any, tmp_path: pathlib.Path) -> None:
+    sign = tmp_path / "large"
+    results = Results(
+        session.sparkContext, _lists(session, lambda: "x" * DIRECT_BYTES if sign.exists() else "x")
+    )
+    results.collect()
+    sign.touch()
+    assert [len(text) for _, text in results.collect()] == [DIRECT_BYTES, 4] * 2
+    assert not results._small
+
+
+def test_why_a_job_failed_is_told_alike_by_both_ways(session: Any, tmp_path: pathlib.Path) -> None:
+    sign = tmp_path / "fail"
+    results = Results(session.sparkContext, _lists(session, lambda: 1 // 0 if sign.exists() else "x"))
+    results.collect()
+    sign.touch()
+    with pytest.raises(Exception, match="ZeroDivisionError") as direct:
+        results.collect()
+    with pytest.raises(type(direct.value), match="ZeroDivisionError"):
+        results._rows.collect()
+
+
+def test_rows_cross_a_shuffle_without_kryo(session: Any) -> None:
+    context = session.sparkContext
+    sent = context.parallelize(range(4), 2).mapPartitions(
+        lambda rows: keyed_bytes([(n % 3, n) for n in rows])
+    )
+    sent._bypass_serializer = True
+    moved, _ = shuffled(context, sent, 3)
+    assert moved.glom().map(sorted).collect() == [[(0, 0), (0, 3)], [(1, 1)], [(2, 2)]]
+    dependency = moved._jrdd.rdd().firstParent(None).dependencies().apply(0)
+    assert dependency.serializer().getClass().getSimpleName() == "JavaSerializer"
+
+
+@pytest.mark.parametrize("size", [10, 100_000])
+def test_tasks_find_the_plan_of_their_level(session: Any, tmp_path: pathlib.Path, size: int) -> None:
+    context, storage = session.sparkContext, CheckpointStorage(str(tmp_path), "job")
+    token = random.Random(1).randbytes(size).hex()
+    delivery = PlanDelivery(context, storage, "submission")
+    mine = (SubtaskPlan(token, {}),)
+    delivery.send([LevelPlan(EpochId(7), "run", 0, 123, level, mine) for level in range(2)])
+    assert bool(delivery._written) == (size > INLINE_BYTES)
+
+    def found(rows: Any) -> Any:
+        list(rows)
+        plans = [receive_plan(level, lambda: storage) for level in range(2)]
+        return iter([(plan.level, plan.epoch, plan.subtasks[0].token == token) for plan in plans])
+
+    assert context.parallelize([0], 1).mapPartitions(found).collect() == [(0, 7, True), (1, 7, True)]
+    delivery.discard()
+    assert not list((tmp_path / "job").glob("plans/*"))

@@ -22,6 +22,7 @@ from penstock.runtime.plan import JobDefinition, LevelPlan, SubtaskReport
 from penstock.runtime.spark.acts import TaskSource, staged
 from penstock.runtime.spark.kept_shuffles import ShuffleCleaner, shuffled
 from penstock.runtime.spark.plan_delivery import PlanDelivery
+from penstock.runtime.spark.results import Results
 from penstock.runtime.spark.workers import in_workers
 from penstock.runtime.worker import WORKER
 
@@ -73,7 +74,7 @@ class EpochJobs:
         self._broadcast = spark_context.broadcast(packed)
         self._plans = PlanDelivery(spark_context, job.storage, self._submission)
         self._cleaner = ShuffleCleaner(spark_context)
-        self._chain: RDD[Any] | None = None
+        self._chain: Results | None = None
         self._shuffles: list[int] = []
         self._session: SparkSession | None = None
 
@@ -108,13 +109,13 @@ class EpochJobs:
                 do="look at Spark's log (set spark.log.level=WARN) for the task that was lost",
             ) from error
 
-    def _prepared(self) -> RDD[Any]:
+    def _prepared(self) -> Results:
         """The job's RDDs, ready to run: what their shuffles have produced before is forgotten."""
         if self._chain is not None and self._cleaner.available:
             self._cleaner.forget(self._shuffles)
             return self._chain
         self._shuffles = []
-        self._chain = self._build()
+        self._chain = Results(self._sc, self._build())
         return self._chain
 
     def _build(self) -> RDD[Any]:
