@@ -15,6 +15,7 @@ from typing import Any
 from penstock.common.config_values import parse_duration
 from penstock.common.errors import ValidationError
 from penstock.sql.plan.algebra import DataFrameScan, Fields, InsertInto, Plan, walk_plan
+from penstock.sql.streaming.multi_joins import MULTI_JOIN
 from penstock.sql.streaming.physical import (
     DeltaNode,
     LookupNode,
@@ -176,4 +177,8 @@ def _state_differences(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str
         return
     for wanted, got in zip(before, now, strict=True):
         if parse_duration(str(wanted["ttl"])).to_millis() != parse_duration(got["ttl"]).to_millis():
-            yield f"{_title(old)} cannot keep {wanted['name']} for {wanted['ttl']}"
+            yield f"{_title(old)} cannot keep {wanted['name']} for {wanted['ttl']}{_other_way(old)}"
+
+
+def _other_way(item: dict[str, Any]) -> str:
+    return f" (set '{MULTI_JOIN}' to 'false' before it is compiled)" if item["type"] == "MultiJoin" else ""

@@ -107,7 +107,7 @@ def _chain_below(planner: Planner, plan: Plan) -> Chain | None:
 
 def plan_multi_join(planner: Planner, plan: Join) -> Stream | None:
     """The operator for a chain of joins; None if joins of two are needed."""
-    if planner.state_ttl_ms or planner.config.get(MULTI_JOIN, "true").lower() != "true":
+    if planner.configured_ttl_ms or planner.config.get(MULTI_JOIN, "true").lower() != "true":
         return None
     chain = chain_of(planner, plan)
     if chain is None or len(chain.inputs) < 3:

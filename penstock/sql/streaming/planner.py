@@ -138,7 +138,8 @@ class Planner:
         return self.ttl_ms(None)
 
     @property
-    def _configured_ttl_ms(self) -> int:
+    def configured_ttl_ms(self) -> int:
+        """How long operators remember if nobody says otherwise; what is edited for one operator is not in it."""
         return parse_duration(self.config.get("table.exec.state.ttl", "0 ms")).to_millis()
 
     def ttl_ms(self, hinted: int | None, state: int = 0) -> int:
@@ -149,7 +150,7 @@ class Planner:
         edited = self.edits.get(len(self.nodes), OperatorEdit()).ttl_ms
         if state < len(edited):
             return edited[state]
-        return self._configured_ttl_ms if hinted is None else hinted
+        return self.configured_ttl_ms if hinted is None else hinted
 
     @property
     def agg_phase_strategy(self) -> str:

@@ -184,6 +184,40 @@ def test_the_configuration_of_the_compilation_counts(env: TableEnvironment) -> N
     assert "stateTtl=[3600000 ms]" in load(env, plan).explain()
 
 
+CHAIN = "INSERT INTO counts SELECT a.k, c.v FROM a JOIN b ON a.k = b.k JOIN a AS c ON b.k = c.k"
+
+
+def test_joins_in_a_row_name_the_way_to_times_to_live(env: TableEnvironment) -> None:
+    plan = compiled(env, CHAIN)
+    [join] = [item for item in plan["operators"] if item["type"] == "MultiJoin"]
+    assert len(join["state"]) == 3
+    join["state"][1]["ttl"] = "1 h"
+    with pytest.raises(
+        ValidationError, match=r"cannot keep state1 for 1 h \(set 'table.optimizer.multi-join"
+    ):
+        load(env, plan)
+    env.get_config().set("table.optimizer.multi-join.enabled", "false")
+    plan = compiled(env, CHAIN)
+    for item in plan["operators"]:
+        for state in item.get("state", []):
+            state["ttl"] = "1 h"
+    env.get_config().set("table.optimizer.multi-join.enabled", "true")
+    assert load(env, plan).explain().count("stateTtl=[3600000 ms, 3600000 ms]") == 2
+
+
+@pytest.mark.parametrize(
+    "sql", [COUNT, JOIN, CHAIN, "INSERT INTO rows_out SELECT k, v + 1 FROM a WHERE v > 3"]
+)
+def test_operators_have_the_uids_of_the_plain_statement(env: TableEnvironment, sql: str) -> None:
+    plain, stored = env.execute_sql(sql), load(env, compiled(env, sql)).execute()
+    found = []
+    for result in (plain, stored):
+        result.wait()
+        [job] = result._result.details["jobs"]
+        found.append([(node.name, node.uid) for node in job.coordinator.job.graph.nodes])
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
