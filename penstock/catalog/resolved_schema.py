@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from penstock.catalog.schema import Schema
+from penstock.catalog.table_schema import TableSchema
 from penstock.common.datatypes import DataType, RowField, RowType
 
 __all__ = [
@@ -278,6 +279,10 @@ class ResolvedSchema:
     def get_primary_key_indexes(self) -> list[int]:
         names = self.get_column_names()
         return [names.index(c) for c in self._primary_key.columns] if self._primary_key else []
+
+    def to_table_schema(self) -> TableSchema:
+        """All columns in the form of Flink 1.x."""
+        return TableSchema.of_columns((c.name, c.data_type, c.time_attribute) for c in self._columns)
 
     def to_physical_row_data_type(self) -> DataType:
         return self._row_type([c for c in self._columns if c.is_physical()])

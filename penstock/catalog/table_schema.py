@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from penstock.catalog.schema import Schema
 from penstock.common.datatypes import DataType, DataTypes, RowType
@@ -28,11 +28,20 @@ class TableSchema:
         self, field_names: Sequence[str] | None = None, data_types: Sequence[DataType] | None = None
     ) -> None:
         self._names, self._types = list(field_names or ()), list(data_types or ())
+        self._marks = [""] * len(self._types)
         if len(self._names) != len(self._types):
             raise ValidationError(f"{len(self._names)} names for {len(self._types)} types")
         twice = sorted({name for name in self._names if self._names.count(name) > 1})
         if twice:
             raise ValidationError(f"column {', '.join(twice)} is declared more than once")
+
+    @classmethod
+    def of_columns(cls, columns: Iterable[tuple[str, DataType, str]]) -> TableSchema:
+        """Names and types; the last part is ROWTIME or PROCTIME where a column is a time attribute."""
+        found = list(columns)
+        made = cls([name for name, _, _ in found], [data_type for _, data_type, _ in found])
+        made._marks = [f" *{time}*" if time else "" for _, _, time in found]
+        return made
 
     @classmethod
     def builder(cls) -> TableSchema.Builder:
@@ -78,8 +87,8 @@ class TableSchema:
         return hash((tuple(self._names), tuple(self._types)))
 
     def __repr__(self) -> str:
-        pairs = zip(self._names, self._types, strict=True)
-        return "root\n" + "".join(f" |-- {name}: {data_type.as_summary()}\n" for name, data_type in pairs)
+        columns = zip(self._names, self._types, self._marks, strict=True)
+        return "root\n" + "".join(f" |-- {name}: {kind.as_summary()}{mark}\n" for name, kind, mark in columns)
 
     class Builder:
         """Collects columns."""

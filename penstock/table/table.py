@@ -42,6 +42,7 @@ from penstock.table.table_result import TableResult
 
 if TYPE_CHECKING:
     from penstock.catalog.resolved_schema import ResolvedSchema
+    from penstock.catalog.table_schema import TableSchema
     from penstock.sql.plan.algebra import InsertInto, Plan
     from penstock.sql.session import SqlSession
     from penstock.table.table_pipeline import TablePipeline
@@ -299,9 +300,9 @@ class Table(Conveniences):
         """The columns and their types."""
         return self._declared or result_schema(self._plan, self._session.streaming)
 
-    def get_schema(self) -> ResolvedSchema:
-        """The columns; the same as `get_resolved_schema()`, which also knows the old names of TableSchema."""
-        return self.get_resolved_schema()
+    def get_schema(self) -> TableSchema:
+        """The columns and their types, in the form of Flink 1.x."""
+        return self.get_resolved_schema().to_table_schema()
 
     def print_schema(self) -> None:
         """Writes the columns and their types to standard output."""

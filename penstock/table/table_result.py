@@ -12,6 +12,7 @@ from penstock.table.tableau import tableau
 
 if TYPE_CHECKING:
     from penstock.catalog.resolved_schema import ResolvedSchema
+    from penstock.catalog.table_schema import TableSchema
     from penstock.sql.result import StatementResult
 
 __all__ = ["CloseableIterator", "TableResult"]
@@ -69,8 +70,9 @@ class TableResult:
     def get_resolved_schema(self) -> ResolvedSchema:
         return self._result.schema
 
-    def get_table_schema(self) -> ResolvedSchema:
-        return self._result.schema
+    def get_table_schema(self) -> TableSchema:
+        """The columns and their types, in the form of Flink 1.x."""
+        return self._result.schema.to_table_schema()
 
     def get_result_kind(self) -> int:
         """`ResultKind.SUCCESS` or `ResultKind.SUCCESS_WITH_CONTENT`."""

@@ -176,6 +176,22 @@ def test_units_of_intervals_are_an_enumeration():
     assert str(DataTypes.INTERVAL(DataTypes.YEAR(3), DataTypes.MONTH())) != ""
 
 
+def test_schemas_of_tables_and_results_are_those_of_flink_1x(env):
+    table = env.sql_query("SELECT 1 AS a, 'x' AS b")
+    schema = table.get_schema()
+    assert isinstance(schema, TableSchema)
+    assert str(schema) == "root\n |-- a: INT NOT NULL\n |-- b: CHAR(1) NOT NULL\n"
+    assert (schema.get_field_count(), schema.get_field_name(1)) == (2, "b")
+    assert schema.to_row_data_type().field_names() == ["a", "b"]
+    assert str(env.execute_sql("SHOW MODULES").get_table_schema()).startswith(
+        "root\n |-- module name: STRING"
+    )
+    env.execute_sql(
+        "CREATE TABLE timed (ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH ('connector' = 'datagen')"
+    )
+    assert str(env.from_path("timed").get_schema()) == "root\n |-- ts: TIMESTAMP(3) *ROWTIME*\n"
+
+
 def test_a_resolved_expression_makes_a_computed_column():
     base = ResolvedExpression(col("a"), DataTypes.INT(), sql="`a`")
     twice = ResolvedExpression(col("a") * 2, DataTypes.INT(), [base], "`a` * 2")
