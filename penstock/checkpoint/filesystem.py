@@ -48,7 +48,14 @@ class FileSystem(ABC):
 
 
 class LocalFileSystem(FileSystem):
-    """Files of this machine (or of a mounted network disk)."""
+    """Files of this machine (or of a mounted network disk).
+
+    Args:
+        synced: Files shall be there after the machine itself has failed, not only after a process has.
+    """
+
+    def __init__(self, synced: bool = True) -> None:
+        self._synced = synced
 
     def write(self, path: str, data: bytes) -> None:
         folder = os.path.dirname(path)
@@ -58,13 +65,15 @@ class LocalFileSystem(FileSystem):
             with open(aside, "wb") as file:
                 file.write(data)
                 file.flush()
-                os.fsync(file.fileno())
+                if self._synced:
+                    os.fsync(file.fileno())
             os.replace(aside, path)
         except BaseException:
             with contextlib.suppress(OSError):
                 os.unlink(aside)
             raise
-        _sync_folder(folder)
+        if self._synced:
+            _sync_folder(folder)
 
     def read(self, path: str) -> bytes:
         with open(path, "rb") as file:
@@ -171,9 +180,9 @@ def _arrow_filesystem(uri: str) -> tuple[Any, str]:
         return fs.PyFileSystem(fs.FSSpecHandler(found)), path.rstrip("/")
 
 
-def filesystem_for(root: str) -> tuple[FileSystem, str]:
+def filesystem_for(root: str, synced: bool = True) -> tuple[FileSystem, str]:
     """The file system of a path or URI, and the path in the form that it wants."""
     scheme = urlsplit(root).scheme
     if scheme in ("", "file"):
-        return LocalFileSystem(), os.path.abspath(urlsplit(root).path if scheme else root)
+        return LocalFileSystem(synced), os.path.abspath(urlsplit(root).path if scheme else root)
     return ArrowFileSystem(root), root.rstrip("/")

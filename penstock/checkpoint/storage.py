@@ -28,17 +28,23 @@ _log = logging.getLogger(__name__)
 
 
 class CheckpointStorage:
-    """Files and checkpoints of one job below a base path. Picklable: tasks write their state files with it."""
+    """Files and checkpoints of one job below a base path. Picklable: tasks write their state files with it.
 
-    def __init__(self, base: str, job_id: str) -> None:
+    Args:
+        durable: Checkpoints outlive the driver, so files are synced to the disk before a checkpoint names them.
+            State of a job that nobody could restore has only to be seen by the job's own processes.
+    """
+
+    def __init__(self, base: str, job_id: str, durable: bool = True) -> None:
         self.base = base
         self.job_id = job_id
-        self._files, root = filesystem_for(base)
+        self.durable = durable
+        self._files, root = filesystem_for(base, synced=durable)
         self.root = f"{root.rstrip('/')}/{job_id}"
         self._known: dict[EpochId, CheckpointMetadata] = {}
 
-    def __reduce__(self) -> tuple[type[CheckpointStorage], tuple[str, str]]:
-        return CheckpointStorage, (self.base, self.job_id)
+    def __reduce__(self) -> tuple[type[CheckpointStorage], tuple[str, str, bool]]:
+        return CheckpointStorage, (self.base, self.job_id, self.durable)
 
     # --- state files ------------------------------------------------------------------------------------
 

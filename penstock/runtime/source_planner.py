@@ -35,7 +35,9 @@ class SourcePlanner:
     def discover(self, known: Mapping[str, SplitState]) -> dict[str, SplitState]:
         """The known splits and the new ones; also moves splits when the parallelism has changed."""
         splits = {
-            split_id: dataclasses.replace(state, subtask=state.subtask % self.node.parallelism)
+            split_id: state
+            if state.subtask < self.node.parallelism
+            else dataclasses.replace(state, subtask=state.subtask % self.node.parallelism)
             for split_id, state in known.items()
         }
         for split in self.enumerator.discover():

@@ -174,7 +174,7 @@ class _Place:
         scratch = tempfile.mkdtemp(prefix="penstock-")
         base = directory or os.path.join(scratch, "checkpoints")
         retention = str(configuration.get(CheckpointingOptions.EXTERNALIZED_RETENTION))
-        storage = CheckpointStorage(base, identity.job_id)
+        storage = CheckpointStorage(base, identity.job_id, durable=directory is not None)
         return cls(identity, storage, scratch, directory is not None, "RETAIN_ON_CANCELLATION" in retention)
 
     def end(self, status: JobStatus) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pathlib
 import pickle
 
 import pytest
@@ -174,3 +175,15 @@ def test_nothing_half_written_is_ever_visible(tmp_path, monkeypatch):
     found = CheckpointStorage(str(tmp_path), "job-1").newest_complete()
     assert found is not None and found.epoch == 1
     assert os.listdir(tmp_path / "job-1" / "chk-2") == []
+
+
+@pytest.mark.parametrize("durable", [True, False])
+def test_files_are_synced_where_checkpoints_outlive_the_driver(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, durable: bool
+) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    storage = pickle.loads(pickle.dumps(CheckpointStorage(str(tmp_path), "job", durable)))
+    ref = storage.write_file("shared/1-a", b"state")
+    assert storage.read_file(ref) == b"state"
+    assert len(synced) == (2 if durable else 0)  # the file, and the folder that names it
