@@ -31,6 +31,9 @@ SETTINGS = {
 }
 
 
+_ENDED = ("CANCELED", "FAILED", "FINISHED")
+
+
 @contextlib.contextmanager
 def flink_cluster(python: str, jars: list[str]) -> Iterator[tuple[list[str], dict[str, str]]]:
     """Gives the command that runs a Python program on the cluster, and its environment."""
@@ -58,6 +61,29 @@ def flink_cluster(python: str, jars: list[str]) -> Iterator[tuple[list[str], dic
             for service in services:
                 service.kill()
                 service.wait()
+
+
+def cancel_jobs(environment: dict[str, str]) -> None:
+    """Ends what still runs on the cluster of `environment`: a client that is gone leaves its job behind."""
+    configuration = pathlib.Path(environment.get("FLINK_CONF_DIR", "/nowhere")) / "config.yaml"
+    port = re.search(
+        r"^rest.port: (\d+)$", configuration.read_text() if configuration.exists() else "", re.MULTILINE
+    )
+    if port is None:
+        return
+    jobs = f"http://localhost:{port[1]}/jobs"
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        with urllib.request.urlopen(jobs, timeout=10) as answer:
+            alive = [job["id"] for job in json.load(answer)["jobs"] if job["status"] not in _ENDED]
+        if not alive:
+            return
+        for job in alive:
+            cancel = urllib.request.Request(f"{jobs}/{job}?mode=cancel", method="PATCH")
+            with contextlib.suppress(OSError):
+                urllib.request.urlopen(cancel, timeout=10).close()
+        time.sleep(0.5)
+    raise SystemExit("a job on the Flink cluster cannot be cancelled")
 
 
 def _configure(home: pathlib.Path, folder: pathlib.Path) -> int:

@@ -25,6 +25,7 @@ folder, query, interval = sys.argv[1:]
 t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
 t_env.get_config().set("parallelism.default", "2")
 t_env.get_config().set("execution.checkpointing.interval", interval)
+t_env.get_config().set("execution.checkpointing.dir", f"file://{folder}/checkpoints")
 t_env.execute_sql(
     f"""
     CREATE TABLE events (
