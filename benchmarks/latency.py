@@ -68,7 +68,8 @@ def main() -> None:
                     shown = "".join(f"{result[p]:8.0f} " for p in ("p50", "p95", "p99"))
                     counts = f"{result['results']:10,d} {result['missing']:8,d}"
                     print(f"{query:8s} {rate:9,d} {engine:14s} {shown}{counts}", flush=True)
-    print(json.dumps({"title": "latency", "measured": found}))
+    told = [{k: None if v == math.inf else v for k, v in result.items()} for result in found]
+    print(json.dumps({"title": "latency", "measured": told}))
 
 
 def parsed() -> argparse.Namespace:

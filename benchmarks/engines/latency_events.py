@@ -15,9 +15,9 @@ TICK_SECONDS = 0.05
 KEYS = 1_000
 
 
-def write(base: pathlib.Path, name: str, events: int) -> None:
-    """A file of events in `base/in`, made aside and renamed."""
-    rest = [f",{number % KEYS}\n" for number in range(events)]
+def write(base: pathlib.Path, name: str, events: int, first: int = 0) -> None:
+    """A file of events in `base/in`, made aside and renamed; keys go round from the number of the first event."""
+    rest = [f",{number % KEYS}\n" for number in range(first, first + events)]
     stamp = str(int(time.time() * 1000))
     hidden = base / f".{name}"
     hidden.write_text("".join(stamp + each for each in rest))
@@ -26,9 +26,9 @@ def write(base: pathlib.Path, name: str, events: int) -> None:
 
 def main() -> None:
     base, rate = pathlib.Path(sys.argv[1]), int(sys.argv[2])
-    begins, tick = time.time(), 0
+    begins, tick, events = time.time(), 0, int(rate * TICK_SECONDS)
     while True:
-        write(base, f"{tick:06d}", int(rate * TICK_SECONDS))
+        write(base, f"{tick:06d}", events, tick * events)
         tick += 1
         time.sleep(max(0.0, begins + tick * TICK_SECONDS - time.time()))
 

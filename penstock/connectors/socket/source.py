@@ -34,7 +34,7 @@ MAX_BUFFERED_LINES = 500_000
 _SPLIT = SourceSplit("socket")
 _CONNECT_TIMEOUT_SECONDS = 10.0
 _RETRY_SECONDS = 0.5
-_POLL_MS = 50
+_POLL_MS = 10
 
 
 class SocketSource(Source):
