@@ -33,6 +33,10 @@ class SurvivorsOfTasks:
             self._collect_everything()
         gc.freeze()
 
+    def expect_garbage(self) -> None:
+        """Something large was given up, a stage with its state: it goes when the next task begins."""
+        self._next_full = 0.0
+
     def _collect_everything(self) -> None:
         started = self._clock()
         gc.unfreeze()

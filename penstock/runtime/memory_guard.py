@@ -132,6 +132,7 @@ def memory_error(error: BaseException, limit_bytes: int, used_bytes: int) -> Wor
     """What to tell of a task that was stopped, or that the allocator refused: who was working, and on what."""
     operator = _operator_at_work(error.__traceback__)
     where = None if operator is None else _place(operator)
+    gc.unfreeze()  # what earlier tasks have made may go as well (garbage.py)
     gc.collect()
     return WorkerMemoryError(
         f"a Python worker needs {used_bytes >> 20:,} MiB, its limit is {limit_bytes >> 20:,} MiB",

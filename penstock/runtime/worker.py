@@ -19,6 +19,7 @@ import pyarrow as pa
 from penstock.common.errors import InvariantError, PenstockError
 from penstock.common.surroundings import Surroundings
 from penstock.runtime.exchange import Parcel
+from penstock.runtime.garbage import SURVIVORS
 from penstock.runtime.memory_guard import (
     GUARD,
     OverMemoryLimit,
@@ -68,16 +69,19 @@ class WorkerState:
     def drop(self, instance: StageInstance, plan: LevelPlan) -> None:
         key = InstanceKey(instance.job.job_id, plan.run_id, instance.stage.id, instance.subtask, instance.act)
         self._instances.pop(key, None)
+        SURVIVORS.expect_garbage()
 
     def _forget_former_runs(self, job_id: str, run_id: str) -> None:
         for key in [k for k in self._instances if k.job_id == job_id and k.run_id != run_id]:
             self._instances.pop(key).close()
+            SURVIVORS.expect_garbage()
 
     def close_job(self, job_id: str) -> int:
         """Closes everything of a job in this process; answers how many stages there were."""
         keys = [k for k in self._instances if k.job_id == job_id]
         for key in keys:
             self._instances.pop(key).close()
+            SURVIVORS.expect_garbage()
         return len(keys)
 
 

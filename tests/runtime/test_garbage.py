@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from penstock.runtime.garbage import LEAST_SECONDS, SurvivorsOfTasks
+from penstock.runtime.memory_guard import memory_error
 
 
 class Knot:
@@ -80,4 +81,23 @@ def test_collections_of_everything_take_a_hundredth_of_the_time() -> None:
     assert gone() is not None
     clock.now += 600
     survivors.before_task()
+    assert gone() is None
+
+
+def test_what_was_given_up_with_its_state_goes_before_the_next_task() -> None:
+    kept = [Knot()]
+    survivors, gone = SurvivorsOfTasks(Clock()), weakref.ref(kept[0])
+    survivors.before_task()
+    kept.clear()
+    survivors.expect_garbage()
+    survivors.before_task()
+    assert gone() is None
+
+
+def test_a_task_that_had_too_much_memory_leaves_no_cycles_of_earlier_ones() -> None:
+    kept = [Knot()]
+    gone = weakref.ref(kept[0])
+    SurvivorsOfTasks(Clock()).before_task()
+    kept.clear()
+    memory_error(MemoryError(), 1, 2)
     assert gone() is None
