@@ -76,8 +76,8 @@ class Case:
 
 @st.composite
 def cases(draw: Any, depth: int = 3, epoch_sizes: tuple[int, ...] = (0, 1, 3, 7)) -> Case:
-    count = draw(st.sampled_from((1, 2, 2, 3, 3)))
-    inputs = tuple(draw(tables(name)) for name in "abc"[:count])
+    count = draw(st.sampled_from((1, 2, 2, 3, 3, 4)))
+    inputs = tuple(draw(tables(name)) for name in "abcd"[:count])
     program = Queries(draw, inputs).program(draw(st.sampled_from((1, 2, *[depth] * 3))))
     return Case(
         inputs,

@@ -19,27 +19,17 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.properties.sql_differential.aggregates import aggregate
-from tests.properties.sql_differential.expressions import Expr, Expressions
+from tests.properties.sql_differential.expressions import Expr
+from tests.properties.sql_differential.joins import From, JoinQueries, Relation
 from tests.properties.sql_differential.tables import Table
 from tests.properties.sql_differential.types import (
     BIGINT,
-    NUMBERS,
     SqlType,
     Text,
     listed,
     sql,
     wider,
 )
-
-
-@dataclass(frozen=True)
-class Relation:
-    """Something with columns: a table or view by name, or a query in parentheses."""
-
-    text: Text
-    columns: tuple[tuple[str, SqlType], ...]
-    updating: bool
-    rowtime: str = ""
 
 
 @dataclass(frozen=True)
@@ -50,23 +40,7 @@ class Program:
     types: tuple[SqlType, ...]
 
 
-@dataclass(frozen=True)
-class From:
-    """A relation under an alias."""
-
-    relation: Relation
-    alias: str
-
-    @property
-    def text(self) -> Text:
-        return sql(f"{{}} AS {self.alias}", self.relation.text)
-
-    @property
-    def scope(self) -> list[Expr]:
-        return [Expr(t, sql(f"{self.alias}.{name}")) for name, t in self.relation.columns]
-
-
-class Queries(Expressions):
+class Queries(JoinQueries):
     """Draws queries over the tables of a program."""
 
     def __init__(self, draw: Any, tables: Sequence[Table]) -> None:
@@ -97,6 +71,10 @@ class Queries(Expressions):
             self._comma_join,
             self._comma_join,
             self._join_chain,
+            self._mixed_join,
+            self._mixed_join,
+            self._star,
+            self._star,
             self._set_operation,
             self._set_operation,
             self._membership,
@@ -155,7 +133,7 @@ class Queries(Expressions):
         where = self._where(source.scope)
         keys = self._keys(source, 0)
         calls = [aggregate(self, source.scope) for _ in range(self.draw(st.integers(1, 3)))]
-        having = [aggregate(self, source.scope)] if self.chance(5) else []
+        having = [aggregate(self, source.scope)] if self.chance(3) else []
         conditions = [self.comparison(h, self.counterpart((), h.type)) for h in having]
         if self.chance(6):
             conditions.append(self.condition([*keys, *calls], 1))
@@ -184,63 +162,6 @@ class Queries(Expressions):
         calls.append(Expr(BIGINT, sql("GROUPING({})", names[0])))
         rest = sql("{}{} GROUP BY {}", source.text, where, sql(form, inside))
         return self._result([*keys, *calls], _having(rest, [], True), True)
-
-    def _join(self, depth: int) -> Relation:
-        left, right = self.source(depth), self.source(depth)
-        kind = self.pick(("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"))
-        scope = [*left.scope, *right.scope]
-        conditions = self._equalities(left, right)
-        if not conditions or self.chance(3):
-            conditions.append(self.condition(scope, 1))
-        rest = sql(f"{{}} {kind} {{}} ON {{}}{{}}", left.text, right.text, listed(conditions, " AND "),
-                   self._where(scope))  # fmt: skip
-        updating = left.relation.updating or right.relation.updating or kind != "JOIN"
-        return self._result(self._some(scope), rest, updating)
-
-    def _comma_join(self, depth: int) -> Relation:
-        """FROM a, b, c WHERE ...: equalities between any two, in any order, and conditions on one or several."""
-        count = self.pick((2, 2, 3, 3, 4))
-        sources = [self.source(depth if i == 0 else min(depth, 2)) for i in range(count)]
-        scope = [e for source in sources for e in source.scope]
-        conditions: list[Text] = []
-        for at in range(1, count):
-            conditions += self._equalities(sources[self.draw(st.integers(0, at - 1))], sources[at])[:1]
-        for _ in range(self.draw(st.integers(0, 2))):
-            chosen = scope if self.chance(2) else self.pick(sources).scope
-            conditions.append(self.condition(chosen, 2))
-        if len(conditions) > 1 and self.chance(4):
-            first, *rest = conditions
-            branches = [sql("({} AND {})", first, other) for other in (*rest, rest[0])]
-            conditions = [sql("({})", listed(branches, " OR "))]
-        conditions = self.draw(st.permutations(conditions))
-        tables = listed([source.text for source in self.draw(st.permutations(sources))])
-        where = sql(" WHERE {}", listed(conditions, " AND ")) if conditions else sql("")
-        return self._result(self._some(scope), sql("{}{}", tables, where), True)
-
-    def _join_chain(self, depth: int) -> Relation:
-        """Joins of several kinds in a row, and a condition above that may drop what outer ones fill up."""
-        sources = [self.source(depth if i == 0 else 1) for i in range(self.pick((3, 3, 4)))]
-        text, scope = sources[0].text, list(sources[0].scope)
-        for at, source in enumerate(sources[1:], 1):
-            kind = self.pick(("JOIN", "JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"))
-            conditions = self._equalities(self.pick(sources[:at]), source)
-            scope += source.scope
-            if not conditions or self.chance(3):
-                conditions.append(self.condition(self.pick((source.scope, scope)), 1))
-            text = sql(f"{{}} {kind} {{}} ON {{}}", text, source.text, listed(conditions, " AND "))
-        where = sql(" WHERE {}", self.condition(self.pick((sources[0].scope, sources[-1].scope, scope)), 2))
-        return self._result(self._some(scope), sql("{}{}", text, where if self.chance(2) else sql("")), True)
-
-    def _equalities(self, left: From, right: From, strict: bool = False) -> list[Text]:
-        """Equalities between columns that can be compared; `strict`: in none of them NULL equals NULL."""
-        pairs = [
-            (a, b) for a in left.scope for b in right.scope
-            if a.type is b.type or (a.type in NUMBERS and b.type in NUMBERS)
-        ]  # fmt: skip
-        chosen = [self.pick(pairs) for _ in range(self.pick((1, 1, 1, 2)))] if pairs else []
-        null_safe = not strict and self.chance(6)
-        operator = "IS NOT DISTINCT FROM" if null_safe else "="
-        return [sql(f"{{}} {operator} {{}}", a.text, b.text) for a, b in chosen]
 
     def _set_operation(self, depth: int) -> Relation:
         left, right = self.source(depth), self.source(depth)
