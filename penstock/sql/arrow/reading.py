@@ -30,6 +30,7 @@ from penstock.sql.arrow.days import DAY, civil, days_of
 from penstock.sql.arrow.decimals import long_column, rescaled
 from penstock.sql.arrow.failures import failure
 from penstock.sql.arrow.nodes import Node, apply
+from penstock.sql.arrow.reading_columns import read_dates, read_doubles, read_integers, read_timestamps
 from penstock.sql.arrow.values import per_value, python_values
 
 _BREAK = "\n\r\u0085\u2028\u2029"
@@ -93,10 +94,13 @@ def _read(reader: Reader, kind: pa.DataType, texts: pa.Array) -> pa.Array:
         found = [reader(text) for text in python_values(encoded.dictionary)]
         return long_column(found, kind).take(encoded.indices)
     if pa.types.is_date32(kind):
-        return per_value(reader, pa.int32(), texts).cast(kind)
-    if pa.types.is_timestamp(kind):
-        return per_value(reader, pa.int64(), texts).cast(kind)
-    return per_value(reader, kind, texts)
+        return read_dates(reader, texts).cast(kind)
+    if isinstance(reader, partial) and reader.func is read_timestamp:
+        precision, offset = reader.args
+        return read_timestamps(precision, offset, reader, texts).cast(kind)
+    if pa.types.is_integer(kind):
+        return read_integers(kind, reader, texts)
+    return read_doubles(reader, texts) if pa.types.is_float64(kind) else per_value(reader, kind, texts)
 
 
 def _read_or_fail(reader: Reader, kind: pa.DataType, name: str, texts: pa.Array) -> pa.Array:

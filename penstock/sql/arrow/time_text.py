@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from penstock.common import java_time
 from penstock.common.datatypes import CharType, DataTypes, IntegralType, VarCharType
+from penstock.common.iso_forms import IsoForm, iso_form
 from penstock.sql.arrow.casts import cast_node
 from penstock.sql.arrow.clock_text import Piece, clock_column, plain_pieces
 from penstock.sql.arrow.compiler import Compiler, NoArrowForm, register, type_of
@@ -20,11 +21,13 @@ from penstock.sql.arrow.failures import checked
 from penstock.sql.arrow.nodes import Node, apply, constant
 from penstock.sql.arrow.patterns import literal
 from penstock.sql.arrow.reading import read_date, read_timestamp
+from penstock.sql.arrow.reading_columns import floored, read_dates, read_form, read_timestamps
 from penstock.sql.arrow.temporal import local_clock
 from penstock.sql.arrow.text import text_node
 from penstock.sql.arrow.udf_calls import udf_node
 from penstock.sql.arrow.values import is_scalar, nulls, numbers, per_value
 from penstock.sql.arrow.zones import fixed_offset
+from penstock.sql.functions.udfs import UDFS
 from penstock.sql.plan.rex import Call
 
 _TEXT = (CharType, VarCharType)
@@ -86,7 +89,7 @@ def build_date_format(call: Call, compiler: Compiler) -> Node:
 
 
 def _read_with_time(texts: pa.Array) -> pa.Array:
-    return per_value(_time_in, pa.int64(), texts).cast(_CLOCK)
+    return read_timestamps(3, 0, _time_in, texts).cast(_CLOCK)
 
 
 def _time_in(text: str) -> int | None:
@@ -163,12 +166,37 @@ def _parsed(call: Call, precision: int, compiler: Compiler) -> Node:
     pattern = literal(call.args[1], "a date pattern") if len(call.args) > 1 else None
     if pattern is None or pattern in _ISO:
         return apply(partial(_read, precision, pattern is not None), _CLOCK, text)
-    digits = constant(precision, pa.int32())
-    return udf_node("to_timestamp", _CLOCK, text, constant(pattern, pa.string()), digits)
+    return apply(partial(_read_pattern, precision, pattern), _CLOCK, text)
+
+
+def _read_pattern(precision: int, pattern: str, texts: pa.Array) -> pa.Array:
+    """Texts of a fixed width are put into the usual order first.
+
+    >>> _read_pattern(3, "dd.MM.yyyy", pa.array(["09.02.2024", "30.02.2024", "x"])).cast(pa.string()).to_pylist()
+    ['2024-02-09 00:00:00.000000', '2024-02-29 00:00:00.000000', None]
+    """
+    each = partial(_read_udf, precision, pattern)
+    try:
+        form = iso_form(pattern, "[1-9][0-9]{3}")
+    except java_time.PatternError:
+        form = None
+    if form is None or is_scalar(texts):
+        return per_value(each, _CLOCK, texts)
+    moments = partial(_rewritten, form, precision)
+    return read_form(form.regex, moments, each, _CLOCK, texts)
+
+
+def _rewritten(form: IsoForm, precision: int, texts: pa.Array) -> pa.Array:
+    plain = pc.replace_substring_regex(texts, form.regex, form.written("\\"))
+    return floored(plain.cast(_CLOCK), precision)
+
+
+def _read_udf(precision: int, pattern: str, text: str) -> dt.datetime | None:
+    return UDFS["to_timestamp"].function(text, pattern, precision)  # type: ignore[no-any-return]
 
 
 def _read(precision: int, trim: bool, texts: pa.Array) -> pa.Array:
-    return per_value(partial(_read_one, precision, trim), pa.int64(), texts).cast(_CLOCK)
+    return read_timestamps(precision, 0, partial(_read_one, precision, trim), texts).cast(_CLOCK)
 
 
 def _read_one(precision: int, trim: bool, text: str) -> int | None:
@@ -188,7 +216,7 @@ def build_to_date(call: Call, compiler: Compiler) -> Node:
 
 
 def _read_dates(texts: pa.Array) -> pa.Array:
-    return per_value(read_date, pa.int32(), texts).cast(pa.date32())
+    return read_dates(read_date, texts).cast(pa.date32())
 
 
 def build_unix_timestamp(call: Call, compiler: Compiler) -> Node:

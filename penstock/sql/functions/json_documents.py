@@ -15,7 +15,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 
@@ -23,13 +23,17 @@ class NotFound(Exception):
     """Nothing is at the path."""
 
 
-def read(text: str) -> Any:
-    """The document as Python values, numbers with a fraction as Decimal; raises ValueError."""
-    return json.loads(text, parse_float=decimal.Decimal, parse_constant=_refuse_constant)
-
-
 def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
+
+
+# Made once: json.loads makes a decoder for every text that is not read in the usual way.
+_DECODER = json.JSONDecoder(parse_float=decimal.Decimal, parse_constant=_refuse_constant)
+
+
+def read(text: str) -> Any:
+    """The document as Python values, numbers with a fraction as Decimal; raises ValueError."""
+    return _DECODER.decode(text)
 
 
 # --- paths ----------------------------------------------------------------------------------------------
@@ -52,7 +56,7 @@ class Path:
     lax: bool
     steps: tuple[Step, ...]
 
-    @property
+    @cached_property
     def is_definite(self) -> bool:
         return all(step.is_definite for step in self.steps)
 
@@ -135,6 +139,11 @@ def query(text: str, path_text: str) -> tuple[Path, Any]:
 
 def _follow(value: Any, steps: Iterable[Step]) -> Any:
     for step in steps:
+        if step.kind == "keys" and len(step.value) == 1:  # nearly always
+            if not isinstance(value, dict) or step.value[0] not in value:
+                raise NotFound
+            value = value[step.value[0]]
+            continue
         found = list(_children(value, step))
         if not found:
             raise NotFound

@@ -20,6 +20,7 @@ from penstock.common.datatypes import (
     YearMonthIntervalType,
 )
 from penstock.common.errors import NotSupportedError, ValidationError
+from penstock.common.iso_forms import IsoForm, iso_form
 from penstock.sql.functions import datetime_text as at
 from penstock.sql.functions.casts import cast_sql, read_date, read_timestamp
 from penstock.sql.functions.clock_pieces import text_pieces
@@ -352,7 +353,22 @@ def _parsed(args: Sequence[Arg], precision: int = 3) -> str:
         return let(lambda x: read_timestamp(x, precision), args[0].sql)
     if args[1].literal in _ISO:
         return let(lambda x: read_timestamp(x, precision), f"trim({args[0].sql})")
+    form = iso_form(args[1].literal, _YEAR) if isinstance(args[1].literal, str) else None
+    if form is not None:
+        return let(lambda x: _read_form(form, x, precision), args[0].sql)
     return udf("to_timestamp", args[0].sql, args[1].sql, str(precision))
+
+
+_YEAR = "(?!0000)[0-9]{4}"
+_PLAIN = r"\A\s*[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}( [0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}([.][0-9]{1,9})?)?\s*\z"
+
+
+def _read_form(form: IsoForm, x: str, precision: int) -> str:
+    """Texts of the form are rewritten; of the others, those in the usual form are read all the same, as in Flink."""
+    usual = f"regexp_replace({x}, {string(form.regex)}, {string(form.written('$'))})"
+    other = f"if({x} RLIKE {string(_PLAIN)}, try_cast(trim({x}) AS TIMESTAMP_NTZ), NULL)"
+    read = let(lambda t: read_timestamp(t, precision), usual)
+    return f"if({x} RLIKE {string(form.regex)}, {read}, {at.cut_to_precision(other, precision)})"
 
 
 def _to_date(args: Sequence[Arg], result: DataType) -> str:

@@ -12,7 +12,7 @@ from penstock.common import java_time
 from penstock.common.datatypes import DataTypes
 from penstock.sql.functions import FUNCTIONS, Arg, string
 from penstock.sql.functions.regex_shape import group_of, is_good_pattern
-from penstock.sql.functions.udfs import required_udfs
+from penstock.sql.functions.udfs import UDFS, required_udfs
 from tests.sql.functions.evaluation import session
 
 DATE_PATTERNS = [
@@ -129,3 +129,31 @@ def test_what_is_known_of_a_group() -> None:
 )
 def test_what_java_may_read_in_another_way_is_not_plain(pattern: str) -> None:
     assert not is_good_pattern(pattern)
+
+
+@pytest.mark.spark
+def test_timestamps_of_fixed_width_are_read_without_python() -> None:
+    patterns = ["dd.MM.yyyy", "dd/MM/yyyy HH:mm", "yyyyMMddHHmmss", "yyyy/MM/dd'T'HH:mm:ss.SSSSSS"]
+    texts = [
+        "31.12.1999",
+        "30.02.2024",
+        "32.01.2024",
+        "01.13.2024",
+        "31/12/1999 23:15",
+        "31/12/1999 24:15",
+        "x",
+        "",
+    ]
+    texts += [
+        "20240229101112",
+        "2024/02/29T10:11:12.123456",
+        " 2024-02-29 1:2:3.4567 ",
+        "2023-02-30",
+        "0000/01/01",
+    ]
+    rendered = [_call("TO_TIMESTAMP", "s", DataTypes.STRING(), pattern) for pattern in patterns]
+    assert [required_udfs(text) for text in rendered] == [[]] * len(patterns)
+    frame = session().createDataFrame([(text,) for text in texts], "s string")
+    rows = frame.selectExpr(*(f"{text} AS c{i}" for i, text in enumerate(rendered))).collect()
+    read = UDFS["to_timestamp"].function
+    assert [list(row) for row in rows] == [[read(text, pattern, 3) for pattern in patterns] for text in texts]
