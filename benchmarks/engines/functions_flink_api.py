@@ -1,6 +1,6 @@
 """Runs a query per function; on PyFlink where that is installed, else on penstock.
 
-usage: functions_flink_api.py FOLDER batch|streaming NAME=EXPRESSION=TYPE ...
+usage: functions_flink_api.py FOLDER batch|streaming COLUMNS EXPRESSIONS   (as JSON, by name)
 Prints the seconds of each INSERT; the first expression is run once more before, to warm up.
 """
 
@@ -37,8 +37,10 @@ def main():
 
 def run(t_env, expression):
     """Seconds from the INSERT to the end of its job."""
-    schema = t_env.sql_query(f"SELECT {expression} AS r FROM source").get_schema()
-    kind = str(schema.get_field_data_type(0)).replace(" NOT NULL", "")
+    t_env.execute_sql("DROP TEMPORARY VIEW IF EXISTS result")
+    t_env.execute_sql(f"CREATE TEMPORARY VIEW result AS SELECT {expression} AS r FROM source")
+    with t_env.execute_sql("DESCRIBE result").collect() as described:
+        kind = next(iter(described))[1]
     t_env.execute_sql("DROP TEMPORARY TABLE IF EXISTS target")
     t_env.execute_sql(f"CREATE TEMPORARY TABLE target (r {kind}) WITH ('connector' = 'blackhole')")
     started = time.perf_counter()
