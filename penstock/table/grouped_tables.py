@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from penstock.common.errors import NotSupportedError
-from penstock.datastream.builder import call_site
 from penstock.table.resolving import row_based
 from penstock.table.resolving.arguments import nodes_of
 from penstock.table.resolving.binder import Windows
@@ -41,8 +39,8 @@ class GroupedTable:
         """The rows that a table aggregate function gives for each group."""
         ctx = self._table._context("flat_aggregate")
         node = row_based.function_node(ctx, func, self._table.plan.fields, self._groups)
-        plan = row_based.flat_aggregated(ctx, self._table.plan, self._groups, node)
-        return FlatAggregateTable(self._table._with(plan))
+        plan, window = row_based.flat_aggregated(ctx, self._table.plan, self._groups, node)
+        return FlatAggregateTable(self._table._with(plan), window)
 
 
 class GroupWindowedTable:
@@ -53,13 +51,6 @@ class GroupWindowedTable:
         if not isinstance(window, GroupWindow):
             do = "write window(Tumble.over(lit(10).minutes).on(col('ts')).alias('w'))"
             raise ctx.error(f"window takes a group window, got {window!r}", do=do)
-        if window._spec.counts_rows:
-            raise NotSupportedError(
-                "group windows of a number of rows",
-                "SQL has no form for them",
-                where=call_site(),
-                do="use a window of time, or ROW_NUMBER() OVER (...) in SQL",
-            )
         self._table = table
         self._window = window._spec
 
@@ -132,13 +123,5 @@ class AggregatedTable:
         return self._table._with(row_based.selected(ctx, self._table.plan, visible, nodes))
 
 
-class FlatAggregateTable:
+class FlatAggregateTable(AggregatedTable):
     """Keys and the rows that a table aggregate function gave."""
-
-    def __init__(self, table: Table) -> None:
-        self._table = table
-
-    def select(self, *fields: Expression[Any]) -> Table:
-        """The columns that are wanted; aggregates are not possible any more."""
-        ctx = self._table._context("select")
-        return self._table._with(select(ctx, self._table.plan, nodes_of(ctx, fields), aggregates=False))

@@ -1,7 +1,7 @@
 """Table aggregate functions as aggregate functions that give a list.
 
-`flat_aggregate(f(v))` is `aggregate` with a function whose value is the list of rows that `f` emits, followed by
-UNNEST of that list. So both modes, retraction and windows work as for any aggregate function.
+`flat_aggregate(f(v))` is `aggregate` with a function whose value is the list of rows that `f` emits, which is then
+spread out. So both modes, retraction and windows work as for any aggregate function.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 
 from penstock.common.datatypes import ArrayType, DataTypes, RowType
 from penstock.common.types import Row
+from penstock.sql.aggregate_calls import defines
 from penstock.sql.user_functions import UserFunction
 
 
@@ -29,6 +30,7 @@ class ListOfRows:
 
     def __init__(self, function: Any) -> None:
         self._function = function
+        self.shown_name = type(function).__name__
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ListOfRows) and other._function is self._function
@@ -41,8 +43,17 @@ class ListOfRows:
             raise AttributeError(name)
         return getattr(self._function, name)
 
+    def defines(self, method: str) -> bool:
+        """Whether the table aggregate function has the method."""
+        return defines(self._function, method)
+
     def get_value(self, accumulator: Any) -> list[tuple[Any, ...]]:
         return [_row(value) for value in self._function.emit_value(accumulator)]
+
+
+def rows_of_list(rows: list[Any]) -> list[Any]:
+    """A table function: the rows of a list."""
+    return rows
 
 
 def _row(value: Any) -> tuple[Any, ...]:

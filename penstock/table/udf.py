@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, TypeVar
 
 from penstock.common.datatype_parser import parse_type
-from penstock.common.datatypes import DataType, DataTypes, RowType
+from penstock.common.datatypes import DataType, DataTypes, MapType, MultisetType, RowType
 from penstock.sql.async_calls import is_async
 from penstock.sql.user_functions import FunctionContext, UserFunction
 
@@ -200,6 +200,16 @@ def _row_type(given: Any) -> DataType:
     return DataTypes.ROW([DataTypes.FIELD(f"f{i}", t) for i, t in enumerate(types)])
 
 
+def _check_pandas_result(result: DataType) -> None:
+    """The value of a function of Series is a simple one, or a ROW of such."""
+    for part in [f.data_type for f in result] if isinstance(result, RowType) else [result]:
+        if isinstance(part, (MapType, MultisetType)) or (
+            isinstance(result, RowType) and isinstance(part, RowType)
+        ):
+            name = type(part).__name__.removesuffix("Type").upper()
+            raise TypeError(f"Invalid returnType: Pandas UDAF doesn't support DataType type {name} currently")
+
+
 def _decorated(make: Callable[[Any], UserDefinedFunctionWrapper], f: Any) -> Any:
     """`@udf(...)` gets its function later."""
     return make if f is None else make(f)
@@ -255,6 +265,8 @@ def udaf(
         result = result_type
         if result is None and isinstance(func, ImperativeAggregateFunction):
             result = func.get_result_type()
+        if func_type == "pandas":
+            _check_pandas_result(_data_type(result, "result_type"))
         return UserDefinedFunctionWrapper(
             func, "aggregate", result, input_types, deterministic, name, func_type
         )
@@ -271,7 +283,7 @@ def udtaf(
     name: str | None = None,
     func_type: str = "general",
 ) -> Any:
-    """A table aggregate function; it can be declared, but SQL has no place to call it."""
+    """A table aggregate function, for `flat_aggregate`; SQL has no place to call it."""
 
     def make(func: Any) -> UserDefinedFunctionWrapper:
         if func_type != "general":

@@ -21,6 +21,11 @@ class GroupWindowSpec:
     def counts_rows(self) -> bool:
         return any(isinstance(length, Rows) for length in self.lengths)
 
+    def row_counts(self) -> tuple[int, int]:
+        """Size and slide, if it counts rows."""
+        counts = [length.count for length in self.lengths if isinstance(length, Rows)]
+        return counts[-1], counts[0]
+
 
 @dataclass(frozen=True)
 class OverWindowSpec:

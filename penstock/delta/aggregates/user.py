@@ -18,9 +18,10 @@ class UserAggregate(AggregateLogic):
     skips_nulls = False
 
     def __init__(self, function: Any, argument_count: int, retracts: bool) -> None:
+        self._shown = getattr(function, "shown_name", type(function).__name__)
         if retracts and not _overrides(function, "retract"):
             raise NotSupportedError(
-                f"{type(function).__name__} over rows that may be taken back",
+                f"{self._shown} over rows that may be taken back",
                 "it has no retract(accumulator, *args)",
             )
         self._function = function
@@ -61,8 +62,10 @@ class UserAggregate(AggregateLogic):
     def _call(self, method: str, *args: Any) -> Any:
         try:
             return getattr(self._function, method)(*args)
+        except UserFunctionError:
+            raise
         except Exception as error:
-            name = f"{type(self._function).__name__}.{method}"
+            name = f"{self._shown}.{method}"
             raise UserFunctionError(
                 f"{name} failed: {error}",
                 user_traceback="".join(traceback.format_exception(error)),
@@ -71,6 +74,12 @@ class UserAggregate(AggregateLogic):
 
 
 def _overrides(function: Any, method: str) -> bool:
-    """Whether the user wrote the method; in PyFlink's base class it is there but raises."""
+    """Whether the user wrote the method; in PyFlink's base class it is there but raises.
+
+    What stands before a user's object knows it better and is asked.
+    """
+    asked = getattr(function, "defines", None)
+    if asked is not None:
+        return bool(asked(method))
     found = getattr(type(function), method, None)
     return found is not None and not found.__qualname__.startswith("ImperativeAggregateFunction.")

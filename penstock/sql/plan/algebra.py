@@ -329,13 +329,15 @@ class Aggregate(_Unary):
 
     `ttl_ms` says how long a streaming aggregate remembers a group; None leaves it to the configuration.
     `grouping_sets` lists positions in `keys`; None is the ordinary single set of all keys. Calls named
-    GROUPING and GROUPING_ID have key positions as their literal arguments.
+    GROUPING and GROUPING_ID have key positions as their literal arguments. With `row_window` (size, slide) there
+    is a row for each window of that many rows of a group, not for each group.
     """
 
     keys: tuple[Rex, ...]
     calls: tuple[AggCall, ...]
     grouping_sets: tuple[tuple[int, ...], ...] | None = None
     ttl_ms: int | None = None
+    row_window: tuple[int, int] | None = None
 
     def describe(self) -> str:
         keys = ", ".join(f.name for f in self.fields[: len(self.keys)])

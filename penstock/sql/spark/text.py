@@ -64,6 +64,7 @@ from penstock.sql.plan.rex import (
     UdfCall,
 )
 from penstock.sql.spark.decimal_sums import Summand, Sums
+from penstock.sql.spark.grouped_aggregates import together
 from penstock.sql.spark.unscaled import unscaled_text
 from penstock.sql.spark.windows import window_columns
 
@@ -228,6 +229,9 @@ class SparkWriter:
     def _aggregate(self, plan: AggregateNode) -> str:
         source, columns = self._from(plan.input)
         keys = [self.rex(k, columns) for k in plan.keys]
+        whole = None if plan.grouping_sets is not None or self._udf_text is None else together(plan.calls)
+        if whole is not None:
+            return self._users_only(plan, whole, source, columns, keys)
         calls = [self._agg_call(c, columns, keys) for c in plan.calls]
         if not keys:
             if plan.grouping_sets is not None:
@@ -236,6 +240,30 @@ class SparkWriter:
         if plan.grouping_sets is None:
             return f"SELECT {self._list([*keys, *calls])} FROM {source} GROUP BY {', '.join(keys)}"
         return self._grouping_sets(plan, source, columns)
+
+    def _users_only(
+        self, plan: AggregateNode, whole: UdfCall, source: str, columns: Columns, keys: list[str]
+    ) -> str:
+        """All calls as one function, whose fields are the columns."""
+        assert self._udf_text is not None
+        call = self._udf_text(whole, [self.rex(a, columns) for a in whole.args])
+        grouped = f" GROUP BY {', '.join(keys)}" if keys else ""
+        self._aliases += 1
+        alias = f"t{self._aliases}"
+        inner = f"(SELECT {self._list([*keys, call])} FROM {source}{grouped}) {alias}"
+        results = [f"{alias}.c{len(keys)}.c{i}" for i in range(len(plan.calls))]
+        if not keys and not all(c.function.pandas for c in plan.calls):
+            results = [self._or_empty(c, r) for c, r in zip(plan.calls, results, strict=True)]
+        return f"SELECT {self._list([*(f'{alias}.c{i}' for i in range(len(keys))), *results])} FROM {inner}"
+
+    def _or_empty(self, call: AggCall, result: str) -> str:
+        """Without keys there is a row even if nothing comes, but Spark does not call the function then.
+
+        (Functions of Series give no row there, as in Flink.)
+        """
+        assert self._udf_text is not None
+        empty = self._udf_text(UdfCall(call.type, call.name, call.function, call.args), ["array()"])
+        return f"if(count(1) > 0, any_value({result}), {empty})"
 
     def _grouping_sets(self, plan: AggregateNode, source: str, columns: Columns) -> str:
         """Keys become columns first, because Spark wants the sets in terms of grouping expressions."""

@@ -2,15 +2,18 @@
 
 A scalar function is a Spark Python UDF (a pandas UDF if it takes Series), a table function a Spark UDTF. An
 aggregate is a UDF over the list of a group's rows, so that it may stand beside any other aggregate and take DISTINCT,
-FILTER and OVER; the rows of one group have to fit into a worker's memory. A worker process keeps the first copy of a
-function it is sent: `open` is called once there.
+FILTER and OVER; where there are only users' aggregates, `grouped_aggregates.py` hands them a group in pieces.
+
+A worker process keeps the first copy of a function it is sent: `open` is called once there. A function that has a
+`close` lives for one task instead: Spark sends a runner with each task, and the function goes when the runner does.
 """
 
 from __future__ import annotations
 
-import decimal
+import logging
 import traceback
 import warnings
+import weakref
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,22 +23,16 @@ from weakref import WeakKeyDictionary
 import pyarrow as pa
 
 from penstock.common.config_values import parse_map
-from penstock.common.datatypes import (
-    ArrayType,
-    DataType,
-    DecimalType,
-    DoubleType,
-    FloatType,
-    MapType,
-    RowType,
-)
+from penstock.common.datatypes import DataType, LocalZonedTimestampType, TimestampType
 from penstock.common.errors import UserFunctionError
 from penstock.common.pickling import ship, unship
 from penstock.common.surroundings import here
-from penstock.common.types import make_row
+from penstock.sql.aggregate_calls import PandasAggregate, as_aggregate, defines
 from penstock.sql.async_calls import Waiting, is_async
 from penstock.sql.functions.text import spark_type
+from penstock.sql.pandas_values import as_column, check_result
 from penstock.sql.user_functions import FunctionContext, Task, UserFunction
+from penstock.sql.value_conversion import from_spark, to_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,8 +46,6 @@ _OPENED: dict[str, Any] = {}
 
 _REGISTERED: WeakKeyDictionary[SparkSession, set[str]] = WeakKeyDictionary()
 """The names each session of this driver knows."""
-
-Convert = Callable[[Any], Any]
 
 
 def spark_call(
@@ -79,6 +74,11 @@ def _register(
 ) -> None:
     from pyspark.sql.functions import arrow_udf, pandas_udf, udf, udtf
 
+    from penstock.sql.spark.grouped_aggregates import register_groups
+
+    if function.kind == "aggregates":
+        register_groups(spark, name, function, types, settings)
+        return
     if function.kind == "table":
         fields = function.result_fields(types)
         schema = "STRUCT<" + ", ".join(f"c{i}: {spark_type(t)}" for i, (_, t) in enumerate(fields)) + ">"
@@ -127,6 +127,14 @@ def _context(parameters: Mapping[str, str]) -> FunctionContext:
     return FunctionContext(parameters, None, Task("Calc", index, parallelism, parallelism, attempt))
 
 
+def close_quietly(function: Any) -> None:
+    """Closes a function whose task is over: nobody waits for it any more, so a failure is only logged."""
+    try:
+        function.close()
+    except Exception:
+        logging.getLogger(__name__).exception("close() of %s failed", type(function).__name__)
+
+
 class Runner:
     """Calls a scalar or table function with PyFlink's values."""
 
@@ -138,8 +146,10 @@ class Runner:
         self._waiting = settings.waiting
         self._async = is_async(function.function)
         self._name = function.name
+        self._own: Any = None
         self._function = ship(function.function)
         self._surroundings = here()
+        self._result_type = function.result
         self._result = to_spark(function.result)
         self._arguments = [from_spark(t) for t in types]
 
@@ -151,7 +161,12 @@ class Runner:
         return None if value is None else self._result(value)
 
     def series(self, *args: Any) -> Any:
-        return self._guarded(self.eval(), *args)
+        """The column of a function of Series; Spark would take NULLs for values of another type."""
+        found = self._guarded(self.eval(), *args)
+        if args:
+            check_result(self._name, found, len(args[0]))
+        as_column(self._name, found, self._result_type)
+        return found
 
     def rows(self, *args: Any) -> Iterator[tuple[Any, ...]]:
         """What a table function yields or returns, as tuples."""
@@ -179,12 +194,16 @@ class Runner:
     def opened(self) -> Any:
         """The function of this process, among the files of its program."""
         self._surroundings.enter()
-        found = _OPENED.get(self._key)
+        found = self._own or _OPENED.get(self._key)
         if found is None:
             found = unship(self._function)
             if hasattr(found, "open"):
                 self._guarded(found.open, _context(self._parameters))
-            _OPENED[self._key] = found
+            if defines(found, "close"):
+                self._own = found
+                weakref.finalize(self, close_quietly, found)
+            else:
+                _OPENED[self._key] = found
         return found
 
     def eval(self) -> Callable[..., Any]:
@@ -199,6 +218,8 @@ class Runner:
             raise self._failure(error) from error
 
     def _failure(self, error: Exception) -> UserFunctionError:
+        if isinstance(error, UserFunctionError):
+            return error
         return UserFunctionError(
             f"function {self._name} failed: {type(error).__name__}: {error}",
             user_traceback="".join(traceback.format_exception(error)),
@@ -235,56 +256,45 @@ class AsyncColumns:
 class AggregateRunner(Runner):
     """Takes the list of a group's rows."""
 
+    def __init__(
+        self, key: str, function: UserFunction, types: Sequence[DataType], settings: Settings
+    ) -> None:
+        super().__init__(key, function, types, settings)
+        # Spark hands local times over without a zone.
+        self._types = [TimestampType(6) if isinstance(t, LocalZonedTimestampType) else t for t in types]
+        self._pandas = function.pandas
+
     def __call__(self, rows: Any) -> Any:
-        function = as_aggregate(self.opened())
+        function = self.aggregate("UTC")
         accumulator = self._guarded(function.create_accumulator)
         for row in rows or ():
             values = list(row)[: len(self._arguments)]
             self._guarded(function.accumulate, accumulator, *self._converted(values))
+        return self.value(function, accumulator)
+
+    def aggregate(self, zone: str) -> Any:
+        """The opened function as an aggregate."""
+        return as_aggregate(self.opened(), self._name, self._types, self._result_type, self._pandas, zone)
+
+    def created(self, function: Any) -> Any:
+        return self._guarded(function.create_accumulator)
+
+    def accumulate(self, function: Any, accumulator: Any, rows: Iterator[list[Any]]) -> None:
+        """Rows whose values are converted already."""
+        take = function.accumulate
+        try:
+            for row in rows:
+                take(accumulator, *row)
+        except Exception as error:
+            raise self._failure(error) from error
+
+    def value_of(self, function: PandasAggregate, columns: Sequence[Any]) -> Any:
+        return self._guarded(function.value_of, columns)
+
+    def value(self, function: Any, accumulator: Any) -> Any:
+        """The result of a group as Spark takes it."""
         value = self._guarded(function.get_value, accumulator)
         return None if value is None else self._result(value)
-
-
-class PandasAggregate:
-    """A function of Series as an aggregate of rows."""
-
-    def __init__(self, function: Any) -> None:
-        self._function = function
-
-    def open(self, function_context: Any) -> None:
-        if hasattr(self._function, "open"):
-            self._function.open(function_context)
-
-    def create_accumulator(self) -> list[Any]:
-        return []
-
-    def accumulate(self, accumulator: list[Any], *args: Any) -> None:
-        accumulator.append(args)
-
-    def retract(self, accumulator: list[Any], *args: Any) -> None:
-        accumulator.remove(args)
-
-    def merge(self, accumulator: list[Any], accumulators: Any) -> None:
-        for other in accumulators:
-            accumulator.extend(other)
-
-    def get_value(self, accumulator: list[Any]) -> Any:
-        if not accumulator:
-            return None
-        import pandas as pd
-
-        series = [pd.Series(list(column)) for column in zip(*accumulator, strict=True)]
-        function = self._function
-        if not hasattr(function, "accumulate"):
-            return _plain(function(*series))
-        inner = function.create_accumulator()
-        function.accumulate(inner, *series)
-        return _plain(function.get_value(inner))
-
-
-def as_aggregate(function: Any, pandas: bool = False) -> Any:
-    """The object with create_accumulator, accumulate and get_value; plain functions take Series."""
-    return PandasAggregate(function) if pandas or not hasattr(function, "accumulate") else function
 
 
 def _table_class(runner: Runner) -> type:
@@ -295,47 +305,3 @@ def _table_class(runner: Runner) -> type:
             yield from runner.rows(*args)
 
     return Rows
-
-
-def _plain(value: Any) -> Any:
-    """numpy's numbers as Python's."""
-    return value.item() if hasattr(value, "item") and hasattr(value, "dtype") else value
-
-
-def from_spark(data_type: DataType) -> Convert | None:
-    """How an argument changes, None if it stays as Spark gives it."""
-    if isinstance(data_type, RowType):
-        names = data_type.field_names()
-        inner = [from_spark(f.data_type) for f in data_type]
-        return lambda row: make_row([_through(c, v) for c, v in zip(inner, row, strict=True)], names)
-    if isinstance(data_type, ArrayType):
-        element = from_spark(data_type.element_type)
-        return None if element is None else lambda items: [_through(element, v) for v in items]
-    if isinstance(data_type, MapType):
-        value = from_spark(data_type.value_type)
-        return None if value is None else lambda pairs: {k: _through(value, v) for k, v in pairs.items()}
-    return bytes if spark_type(data_type) == "BINARY" else None
-
-
-def to_spark(data_type: DataType) -> Convert:
-    """How a result becomes what Spark takes: it gives NULL for a number of another kind."""
-    if isinstance(data_type, (FloatType, DoubleType)):
-        return float
-    if isinstance(data_type, DecimalType):
-        step = decimal.Decimal(1).scaleb(-data_type.scale)
-        context = decimal.Context(prec=60)
-        return lambda v: decimal.Decimal(_plain(v)).quantize(step, decimal.ROUND_HALF_UP, context)
-    if isinstance(data_type, RowType):
-        inner = [to_spark(f.data_type) for f in data_type]
-        return lambda row: tuple(_through(c, v) for c, v in zip(inner, row, strict=True))
-    if isinstance(data_type, ArrayType):
-        element = to_spark(data_type.element_type)
-        return lambda items: [_through(element, v) for v in items]
-    if isinstance(data_type, MapType):
-        key, value = to_spark(data_type.key_type), to_spark(data_type.value_type)
-        return lambda pairs: {_through(key, k): _through(value, v) for k, v in pairs.items()}
-    return _plain
-
-
-def _through(convert: Convert | None, value: Any) -> Any:
-    return value if convert is None or value is None else convert(value)

@@ -7,13 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from penstock.common.datatypes import DataTypes
-from penstock.common.errors import NotSupportedError
+from penstock.common.errors import NotSupportedError, ValidationError
 from penstock.delta.aggregates import AggSpec
 from penstock.delta.base import DeltaOperator
 from penstock.delta.columnar.group_aggregate import ColumnarGroupAggregate, split_calls
 from penstock.delta.columns import can_group
 from penstock.delta.group_aggregate import GroupAggregate
 from penstock.delta.local.aggregate import PreAggregate, SliceTime, can_be_partial
+from penstock.sql.aggregate_calls import ConvertedAggregate
 from penstock.sql.plan.algebra import Aggregate, Field, Plan, Unnest, WindowTvf
 from penstock.sql.plan.rex import AggCall, Call, Const, InputRef, Rex
 from penstock.sql.streaming.physical import Stream
@@ -45,6 +46,11 @@ def plan_aggregate(planner: Planner, plan: Aggregate) -> Stream:
     from penstock.sql.streaming.session_windows import plan_sessions
     from penstock.sql.streaming.sliced_windows import plan_sliced
 
+    if plan.row_window is not None:
+        from penstock.sql.streaming.row_windows import plan_row_windows
+
+        return plan_row_windows(planner, plan)
+    _check_pandas(plan)
     sliced = plan_sliced(planner, plan)
     if sliced is not None:
         return sliced
@@ -68,7 +74,7 @@ def plan_aggregate(planner: Planner, plan: Aggregate) -> Stream:
 def _groups(planner: Planner, plan: Aggregate, stream: Stream) -> Stream:
     """One operator that keeps the groups of a stream."""
     columns = InputColumns(plan.keys)
-    specs = [agg_spec(c, columns) for c in plan.calls]
+    specs = [agg_spec(c, columns, planner.zone) for c in plan.calls]
     keys = range(len(plan.keys))
     local = pre_aggregation(planner, stream.retracts, keys, specs, columns)
     operator = _columnar_groups(planner, plan, stream, specs, columns, local)
@@ -145,14 +151,12 @@ def _sessions_per_key(plan: Aggregate) -> Plan:
     return replace(tvf, partition=tuple(k.index for k in keys if isinstance(k, InputRef)))
 
 
-def agg_spec(call: AggCall, columns: InputColumns) -> AggSpec:
+def agg_spec(call: AggCall, columns: InputColumns, zone: str) -> AggSpec:
     """A call over columns; what is constant in it (separator, NULL handling) becomes part of the call."""
     args: list[Rex] = list(call.args)
     options: dict[str, Any] = {}
     if call.function is not None:
-        from penstock.sql.spark.user_function_calls import as_aggregate
-
-        options["user_function"] = as_aggregate(call.function.function, call.function.pandas)
+        options["user_function"] = ConvertedAggregate(call.function, [a.type for a in args], zone)
     if call.order:
         raise NotSupportedError(f"ORDER BY inside {call.name}", "rows are aggregated in arrival order")
     if call.name == "LISTAGG" and len(args) == 2 and isinstance(args[1], Const):
@@ -172,6 +176,27 @@ def agg_spec(call: AggCall, columns: InputColumns) -> AggSpec:
         filter=condition,
         **options,
     )
+
+
+def _check_pandas(plan: Aggregate) -> None:
+    """Functions of Series want all rows of a group at once: Flink's group windows over time have them.
+
+    Where rows never stop coming, or sessions grow together, Flink refuses them, and so do we.
+    """
+    called = next((c.name for c in plan.calls if c.function is not None and c.function.pandas), None)
+    if called is None:
+        return
+    tvf = plan.input
+    if not isinstance(tvf, WindowTvf) or not tvf.fields[tvf.time_column].time or plan.grouping_sets:
+        raise ValidationError(
+            f"Pandas UDAFs are not supported in streaming mode without a group window: {called}",
+            do="group by TUMBLE(time, size) or HOP(...), use a bounded OVER window, or write an AggregateFunction",
+        )
+    if tvf.kind == "SESSION":
+        raise ValidationError(
+            f"session windows are not supported for Pandas UDAFs: {called}",
+            do="write an AggregateFunction with merge(accumulator, accumulators)",
+        )
 
 
 def _json_text(value: Rex) -> Rex:
@@ -201,7 +226,7 @@ def _grouping_sets(planner: Planner, plan: Aggregate, stream: Stream) -> Stream:
     assert plan.grouping_sets is not None
     real = [c for c in plan.calls if c.name not in GROUPING_CALLS]
     columns = InputColumns()
-    specs_input = [agg_spec(c, columns) for c in real]
+    specs_input = [agg_spec(c, columns, planner.zone) for c in real]
     union = _once_per_set(plan, stream, columns)
     key_count = len(plan.keys) + 1 + sum(1 for c in plan.calls if c.name in GROUPING_CALLS)
     specs = [_shifted(s, key_count) for s in specs_input]

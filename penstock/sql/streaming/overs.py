@@ -31,9 +31,10 @@ def plan_over(planner: Planner, plan: Over) -> Stream:
                 "over aggregates of one SELECT must all have the same window in streaming mode",
                 do="use one OVER clause, or put the second into an outer query",
             )
+    _check_pandas(plan)
     columns = InputColumns(stream.refs())
     partition = [columns.place(p) for p in first.partition]
-    specs = [_spec(call, columns) for call in plan.calls]
+    specs = [_spec(call, columns, planner.zone) for call in plan.calls]
     by_time = _time_of(stream, first)
     if by_time and not stream.retracts:
         operator = _operator(stream, first, partition, specs)
@@ -50,6 +51,16 @@ def plan_over(planner: Planner, plan: Over) -> Stream:
     exprs = [InputRef(f.type, i, f.time) for i, f in enumerate(stream.fields)]
     exprs += [InputRef(c.type, width + i) for i, c in enumerate(plan.calls)]
     return result.project(plan.fields, exprs, window=stream.window)
+
+
+def _check_pandas(plan: Over) -> None:
+    """Refuses functions of Series over all rows there ever were, as Flink does."""
+    for call in plan.calls:
+        if call.function is not None and call.function.pandas and _frame(call).preceding is None:
+            raise ValidationError(
+                f"Pandas UDAFs are not supported in UNBOUNDED PRECEDING OVER windows: {call.name}",
+                do="begin the frame a number of rows or a time before the current row",
+            )
 
 
 def _time_of(stream: Stream, call: OverCall) -> str:
@@ -117,13 +128,13 @@ def _preceding(frame: Frame) -> OverFrame:
     return OverFrame(rows, int(value.value))
 
 
-def _spec(call: OverCall, columns: InputColumns) -> Any:
+def _spec(call: OverCall, columns: InputColumns, zone: str) -> Any:
     if call.name not in _ORDERED:
         if call.name == "LEAD":
             raise ValidationError("LEAD looks ahead, which streaming mode cannot", do="use LAG")
         function = call.function
         plain = AggCall(call.type, call.name, call.args, call.distinct, call.filter, function=function)
-        return replace(agg_spec(plain, columns), in_integers=True)
+        return replace(agg_spec(plain, columns, zone), in_integers=True)
     if call.name != "LAG":
         return OrderFunction(call.name)
     value, *rest = call.args

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from penstock.common.datatypes import DataType
 from penstock.delta.columns import HIDDEN
-from penstock.formats.arrow_rows import RowsToArrow, arrow_type, columns_type
+from penstock.formats.arrow_rows import RowsToArrow, columns_type
 from penstock.operators.base import OperatorContext
 from penstock.sql.arrow.expression import MOST_ROWS, ArrowExpression
 from penstock.sql.arrow.nodes import Batch, one_array
@@ -165,7 +165,7 @@ class ScalarCall(PythonCall):
     def column(self, table: pa.Table) -> Any:
         arguments = table.select(self._columns)
         if self._pandas:
-            return self._function.series(arguments, table.num_rows, arrow_type(self._type))
+            return self._function.series(arguments, table.num_rows)
         values = self._function.calls(self._function.rows(arguments, table.num_rows))
         try:
             return self._to_arrow.column(0, values)

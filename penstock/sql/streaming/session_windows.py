@@ -34,7 +34,7 @@ def plan_sessions(planner: Planner, plan: Aggregate, below: Plan) -> Stream | No
     others = [k for k in plan.keys if not (isinstance(k, InputRef) and k.index in properties)]
     columns = InputColumns([InputRef(kind, below.time_column)])
     keys = [columns.place(k) for k in others]
-    specs = [agg_spec(c, columns) for c in plan.calls]
+    specs = [agg_spec(c, columns, planner.zone) for c in plan.calls]
     partial = pre_aggregation(planner, False, keys, specs, columns)
     if zone not in (None, "UTC") or partial is None:
         return None

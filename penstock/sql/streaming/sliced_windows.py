@@ -43,7 +43,7 @@ def plan_sliced(planner: Planner, plan: Aggregate) -> Stream | None:
     others = [k for k in plan.keys if not (isinstance(k, InputRef) and k.index in properties)]
     columns = InputColumns([] if processing else [InputRef(time.type, tvf.time_column)])
     keys = [columns.place(k) for k in others]
-    specs = [agg_spec(c, columns) for c in plan.calls]
+    specs = [agg_spec(c, columns, planner.zone) for c in plan.calls]
     window = _window_spec(tvf)
     local = None
     if processing or zone in (None, "UTC"):

@@ -15,8 +15,46 @@ from penstock.common.pickling import ship, unship
 from penstock.formats.arrow_rows import ArrowToRows, columns_type
 from penstock.operators.base import OperatorContext
 from penstock.sql.async_calls import Waiting, is_async
-from penstock.sql.spark.user_function_calls import from_spark, to_spark
+from penstock.sql.pandas_values import as_column, as_pandas, check_result
 from penstock.sql.user_functions import FunctionContext, Task, UserFunction
+from penstock.sql.value_conversion import from_spark, to_spark
+
+
+class LocalRows:
+    """Rows of columns as users' functions want them: local times naive, rows as Rows."""
+
+    def __init__(self, types: Sequence[DataType], zone: str) -> None:
+        self._types = list(types)
+        self._zone = zone
+        self._zoned = [i for i, t in enumerate(types) if isinstance(t, LocalZonedTimestampType)]
+        self._ready: tuple[ArrowToRows, list[Callable[[Any], Any] | None]] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_ready": None}
+
+    def of(self, arguments: pa.Table, rows: int) -> Iterator[list[Any]]:
+        """The values of each row; `rows` says how many there are if there are no columns."""
+        if not arguments.num_columns:
+            yield from ([] for _ in range(rows))
+            return
+        if self._ready is None:
+            self._ready = ArrowToRows(columns_type(self._types)), [from_spark(t) for t in self._types]
+        reader, converts = self._ready
+        zone = ZoneInfo(self._zone)
+        simple = not self._zoned and not any(converts)
+        for batch in arguments.to_batches():
+            for values in reader.rows(batch):
+                row = list(values)
+                if simple:
+                    yield row
+                    continue
+                for i in self._zoned:
+                    if row[i] is not None:
+                        row[i] = row[i].astimezone(zone).replace(tzinfo=None)
+                yield [
+                    v if convert is None or v is None else convert(v)
+                    for convert, v in zip(converts, row, strict=True)
+                ]
 
 
 class OpenedFunction:
@@ -50,12 +88,8 @@ class OpenedFunction:
         self._function = unship(self._shipped)
         self._eval: Callable[..., Any] = getattr(self._function, "eval", self._function)
         self._async = is_async(self._function)
-        self._arguments = [from_spark(f.data_type) for f in self._row_type.fields]
-        self._zoned = [
-            i for i, f in enumerate(self._row_type.fields) if isinstance(f.data_type, LocalZonedTimestampType)
-        ]
+        self._arguments = LocalRows([f.data_type for f in self._row_type.fields], self._zone)
         self._result = to_spark(self._result_type)
-        self._to_rows = ArrowToRows(self._row_type)
         if hasattr(self._function, "open"):
             self._guarded(self._function.open, context)
 
@@ -65,20 +99,7 @@ class OpenedFunction:
 
     def rows(self, arguments: pa.Table, rows: int) -> Iterator[list[Any]]:
         """The arguments of each call, as the function expects them."""
-        if not arguments.num_columns:
-            yield from ([] for _ in range(rows))
-            return
-        zone = ZoneInfo(self._zone)
-        for batch in arguments.to_batches():
-            for values in self._to_rows.rows(batch):
-                row = list(values)
-                for i in self._zoned:
-                    if row[i] is not None:
-                        row[i] = row[i].astimezone(zone).replace(tzinfo=None)
-                yield [
-                    v if convert is None or v is None else convert(v)
-                    for convert, v in zip(self._arguments, row, strict=True)
-                ]
+        return self._arguments.of(arguments, rows)
 
     def calls(self, rows: Iterable[Sequence[Any]]) -> list[Any]:
         """The values of a scalar function for rows of arguments; those to be waited for are asked for together."""
@@ -105,24 +126,14 @@ class OpenedFunction:
             row: tuple[Any, ...] = self._result(tuple(item) if many else (item,))
             yield row
 
-    def series(self, arguments: pa.Table, rows: int, result: pa.DataType) -> Any:
+    def series(self, arguments: pa.Table, rows: int) -> pa.Array:
         """The column that a function of pandas Series gives."""
-        import pandas as pd
-
-        columns = [self._series(arguments, i) for i in range(arguments.num_columns)]
-        found = self._guarded(self._eval, *columns)
-        if not isinstance(found, pd.Series):
-            found = pd.Series(found)
-        if len(found) != rows:
-            raise self.wrong_result(f"gave {len(found)} values for {rows} rows")
-        return self._guarded(lambda: pa.Array.from_pandas(found, type=result))
-
-    def _series(self, arguments: pa.Table, index: int) -> Any:
-        column = arguments.column(index)
-        if index in self._zoned:
-            column = column.cast(pa.timestamp("us", self._zone))
-            return column.to_pandas().dt.tz_localize(None)
-        return column.to_pandas()
+        columns = [
+            as_pandas(arguments.column(i), f.data_type, self._zone)
+            for i, f in enumerate(self._row_type.fields)
+        ]
+        found = check_result(self.name, self._guarded(self._eval, *columns), rows)
+        return as_column(self.name, found, self._result_type)
 
     def _guarded(self, method: Callable[..., Any], *args: Any) -> Any:
         try:

@@ -128,7 +128,7 @@ def plan_window_aggregate(planner: Planner, plan: Aggregate, stream: Stream) -> 
     columns = InputColumns([InputRef(stream.fields[i].type, i) for i in (window.start, window.end)])
     others = [k for k in plan.keys if not (isinstance(k, InputRef) and k.index in properties)]
     key_columns = [columns.place(k) for k in others]
-    specs = [agg_spec(c, columns) for c in plan.calls]
+    specs = [agg_spec(c, columns, planner.zone) for c in plan.calls]
     local = None
     if window.cut == FROM_AGGREGATE and not window.processing:  # results of windows are never late for them
         local = pre_aggregation(planner, stream.retracts, [0, 1, *key_columns], specs, columns)

@@ -183,6 +183,8 @@ class NodeBinder(ExpressionBinder):
         user = find_user_function(self._ctx.catalogs, node.path)
         if user is not None:
             return self._user(node.path, user, node.args)
+        if node.path.lower() == "sum0":
+            return self._sum0(Apply("sum0", node.args))
         definition = FUNCTIONS.get(node.path.upper())
         if definition is None:
             near = difflib.get_close_matches(node.path.upper(), FUNCTIONS, n=3)

@@ -13,7 +13,7 @@ from penstock.sql.plan.rex import AggCall, Call, Const, InputRef, Rex, UdfCall
 from penstock.sql.user_functions import UserFunction, find_user_function
 from penstock.table.expression_parts.base import Operand
 from penstock.table.expression_parts.nodes import Apply, CallByName, CallOf, Name, Node, Value
-from penstock.table.list_aggregates import as_list_aggregate
+from penstock.table.list_aggregates import as_list_aggregate, rows_of_list
 from penstock.table.resolving.binder import NodeBinder, Windows
 from penstock.table.resolving.columns import Columns
 from penstock.table.resolving.context import ProgramContext
@@ -164,7 +164,9 @@ def aggregated(
     made = project(
         ctx, below, [*shown, *labels, *columns], [*items[: len(keys)], *values, *items[len(keys) + 1 :]]
     )
-    return made, None if groups.window is None else WindowColumns(groups.window.alias, tuple(columns))
+    return made, None if not columns or groups.window is None else WindowColumns(
+        groups.window.alias, tuple(columns)
+    )
 
 
 def _key_name(key: Node, index: int) -> str:
@@ -180,7 +182,7 @@ def _labels(ctx: ProgramContext, result: Rex, names: list[str]) -> list[str]:
 
 
 def _window_properties(ctx: ProgramContext, plan: Plan, groups: Groups) -> list[str]:
-    if groups.window is None:
+    if groups.window is None or groups.window.counts_rows:
         return []
     time = NodeBinder(ctx, plan.fields, place=ctx.call).bind(groups.window.time)
     kind = time.time if isinstance(time, InputRef) else ""
@@ -211,8 +213,10 @@ def selected(ctx: ProgramContext, plan: Plan, visible: Plan, nodes: Sequence[Nod
     return replace(made, fields=fields)
 
 
-def flat_aggregated(ctx: ProgramContext, plan: Plan, groups: Groups, node: Node) -> Plan:
-    """The keys and the rows that a table aggregate function gives."""
+def flat_aggregated(
+    ctx: ProgramContext, plan: Plan, groups: Groups, node: Node
+) -> tuple[Plan, WindowColumns | None]:
+    """The keys and the rows that a table aggregate function gives; properties of the window follow, hidden."""
     call, names = _unaliased(node)
     if not isinstance(call, CallOf) or getattr(call.function, "kind", "") != "table aggregate":
         raise ctx.error(
@@ -220,21 +224,32 @@ def flat_aggregated(ctx: ProgramContext, plan: Plan, groups: Groups, node: Node)
             do="make one with udtaf(...)",
         )
     lists, window = aggregated(ctx, plan, groups, replace(call, function=as_list_aggregate(call.function)))
-    if window is not None:
-        lists = project(ctx, lists, [f.name for f in window.visible(lists).fields], _visible(lists, window))
-    at = len(lists.fields) - 1
+    hidden = 0 if window is None else len(window.names)
+    at = len(lists.fields) - hidden - 1
+    spread, added = _spread(ctx, lists, at)
+    places = [*range(at), *range(len(lists.fields), len(spread.fields)), *range(at + 1, len(lists.fields))]
+    refs = [InputRef(spread.fields[i].type, i, spread.fields[i].time) for i in places]
+    labels = [
+        *(f.name for f in lists.fields[:at]),
+        *_flat_labels(ctx, added, names),
+        *(f.name for f in lists.fields[at + 1 :]),
+    ]
+    return project(ctx, spread, labels, refs), window
+
+
+def _spread(ctx: ProgramContext, lists: Plan, at: int) -> tuple[Plan, Fields]:
+    """The rows of the list in a column, each with the other columns.
+
+    A stream does it with a function in Python, where the lists come from: UNNEST would go through Catalyst.
+    """
     collection = InputRef(lists.fields[at].type, at)
     assert isinstance(collection.type, ArrayType) and isinstance(collection.type.element_type, RowType)
     added = tuple(Field(f.name, f.data_type) for f in collection.type.element_type)
-    spread = Unnest((*lists.fields, *added), lists, collection)
-    columns = [*range(at), *range(at + 1, len(spread.fields))]
-    refs = [InputRef(spread.fields[i].type, i, spread.fields[i].time) for i in columns]
-    labels = _flat_labels(ctx, added, names)
-    return project(ctx, spread, [*(f.name for f in lists.fields[:at]), *labels], refs)
-
-
-def _visible(plan: Plan, window: WindowColumns) -> list[Rex]:
-    return [InputRef(f.type, i, f.time) for i, f in enumerate(plan.fields) if f.name not in window.names]
+    fields = (*lists.fields, *added)
+    if not ctx.streaming:
+        return Unnest(fields, lists, collection), added
+    function = UserFunction("UNNEST", rows_of_list, collection.type.element_type, "table")
+    return TableFunctionScan(fields, lists, "UNNEST", function, (collection,), added, False), added
 
 
 def _flat_labels(ctx: ProgramContext, added: Fields, names: list[str]) -> list[str]:

@@ -230,10 +230,10 @@ def _is_looked_up(plan: Plan) -> bool:
 
 
 def _calls(plan: Aggregate, needed: set[int]) -> list[int]:
-    """The aggregate calls that are kept: one at least if there are no keys, for there is a row to make."""
+    """The calls that are kept: one at least without keys, or in windows of rows, for there are rows to make."""
     first = len(plan.keys)
     kept = [i for i in range(len(plan.calls)) if first + i in needed]
-    return kept or ([0] if plan.calls and not plan.keys else [])
+    return kept or ([0] if plan.calls and (not plan.keys or plan.row_window is not None) else [])
 
 
 def _moved_call(call: AggCall, places: Places) -> AggCall:

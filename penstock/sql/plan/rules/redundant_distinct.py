@@ -60,7 +60,7 @@ def _distinct(plan: Aggregate) -> Plan:
 
 def unique_keys(plan: Plan) -> Keys:
     """Sets of columns in which no two rows are equal, by what the query does."""
-    if isinstance(plan, Aggregate) and plan.grouping_sets is None:
+    if isinstance(plan, Aggregate) and plan.grouping_sets is None and plan.row_window is None:
         return [frozenset(range(len(plan.keys)))]
     if isinstance(plan, SetOp) and not plan.all:
         return [frozenset(range(len(plan.fields)))]

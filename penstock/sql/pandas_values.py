@@ -1,0 +1,100 @@
+"""Columns as pandas objects, for functions that take them, and what such functions give as columns.
+
+A column is a Series, a column of rows a DataFrame with the fields as its columns. Times with a local time zone are
+naive, in the session's zone. What a function gives is checked here, so that both modes refuse the same results with
+the same words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from penstock.common.datatypes import DataType, LocalZonedTimestampType, RowType
+from penstock.common.errors import UserFunctionError
+from penstock.formats.arrow_rows import RowsToArrow, arrow_type, columns_type
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["as_column", "as_pandas", "check_result", "plain", "series_of"]
+
+
+def as_pandas(column: pa.Array | pa.ChunkedArray, data_type: DataType, zone: str) -> Any:
+    """A column as a Series, or as a DataFrame if its values are rows."""
+    if isinstance(data_type, RowType):
+        return _frame(column, data_type, zone)
+    if isinstance(data_type, LocalZonedTimestampType):
+        return column.cast(pa.timestamp("us", zone)).to_pandas().dt.tz_localize(None)
+    return column.to_pandas(date_as_object=True)
+
+
+def _frame(column: pa.Array | pa.ChunkedArray, data_type: RowType, zone: str) -> pd.DataFrame:
+    import pandas as pd
+
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    fields = [as_pandas(c, f.data_type, zone) for c, f in zip(whole.flatten(), data_type, strict=True)]
+    return pd.concat(fields, axis=1, keys=data_type.field_names())
+
+
+def series_of(rows: Sequence[Sequence[Any]], types: Sequence[DataType], zone: str) -> list[Any]:
+    """The arguments of many calls, a Series (or DataFrame) for each."""
+    writer = RowsToArrow(columns_type(types))
+    return [
+        as_pandas(writer.column(i, [row[i] for row in rows]), data_type, zone)
+        for i, data_type in enumerate(types)
+    ]
+
+
+def check_result(name: str, found: Any, rows: int) -> Any:
+    """What a function of Series gave, if it is a Series or a DataFrame with a value for each row."""
+    import pandas as pd
+
+    if not isinstance(found, (pd.Series, pd.DataFrame)):
+        raise _wrong(
+            name,
+            f"must give a pandas.Series or pandas.DataFrame, got {type(found).__name__}",
+            "give one value for each row, or leave func_type='pandas' out",
+        )
+    if len(found) != rows:
+        raise _wrong(name, f"gave {len(found)} values for {rows} rows", "give one value for each row")
+    return found
+
+
+def as_column(name: str, found: pd.Series | pd.DataFrame, data_type: DataType) -> pa.Array:
+    """A result as an Arrow column of the declared type.
+
+    Raises:
+        UserFunctionError: Its values do not fit the type.
+    """
+    try:
+        return _column(found, data_type)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        given = "a DataFrame" if hasattr(found, "columns") else f"values of type {found.dtype}"
+        raise _wrong(
+            name,
+            f"gave {given}, which do not fit its result type {data_type.as_summary()}: {error}",
+            "declare the type that the function gives, or convert with astype(...)",
+        ) from error
+
+
+def _column(found: Any, data_type: DataType) -> pa.Array:
+    if not isinstance(data_type, RowType) or not hasattr(found, "columns"):
+        return pa.Array.from_pandas(found, type=arrow_type(data_type))
+    if len(found.columns) != len(data_type.field_names()):
+        raise ValueError(f"{len(found.columns)} columns for {len(data_type.field_names())} fields")
+    parts = [_column(found.iloc[:, i], f.data_type) for i, f in enumerate(data_type)]
+    return pa.StructArray.from_arrays(parts, names=data_type.field_names())
+
+
+def plain(value: Any) -> Any:
+    """numpy's numbers as Python's."""
+    return value.item() if hasattr(value, "dtype") and getattr(value, "ndim", 1) == 0 else value
+
+
+def _wrong(name: str, what: str, do: str) -> UserFunctionError:
+    return UserFunctionError(
+        f"pandas function {name} {what}", user_traceback="", where=f"function {name}", do=do
+    )

@@ -1,0 +1,63 @@
+"""Values between Spark or Arrow and users' functions: rows are Rows, bytes are bytes, results are of their type."""
+
+from __future__ import annotations
+
+import decimal
+from collections.abc import Callable
+from typing import Any
+
+from penstock.common.datatypes import (
+    ArrayType,
+    DataType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    MapType,
+    RowType,
+)
+from penstock.common.types import make_row
+from penstock.sql.functions.text import spark_type
+from penstock.sql.pandas_values import plain
+
+__all__ = ["from_spark", "to_spark"]
+
+Convert = Callable[[Any], Any]
+
+
+def from_spark(data_type: DataType) -> Convert | None:
+    """How an argument changes, None if it stays as Spark gives it."""
+    if isinstance(data_type, RowType):
+        names = data_type.field_names()
+        inner = [from_spark(f.data_type) for f in data_type]
+        return lambda row: make_row([_through(c, v) for c, v in zip(inner, row, strict=True)], names)
+    if isinstance(data_type, ArrayType):
+        element = from_spark(data_type.element_type)
+        return None if element is None else lambda items: [_through(element, v) for v in items]
+    if isinstance(data_type, MapType):
+        value = from_spark(data_type.value_type)
+        return None if value is None else lambda pairs: {k: _through(value, v) for k, v in pairs.items()}
+    return bytes if spark_type(data_type) == "BINARY" else None
+
+
+def to_spark(data_type: DataType) -> Convert:
+    """How a result becomes what Spark takes: it gives NULL for a number of another kind."""
+    if isinstance(data_type, (FloatType, DoubleType)):
+        return float
+    if isinstance(data_type, DecimalType):
+        step = decimal.Decimal(1).scaleb(-data_type.scale)
+        context = decimal.Context(prec=60)
+        return lambda v: decimal.Decimal(plain(v)).quantize(step, decimal.ROUND_HALF_UP, context)
+    if isinstance(data_type, RowType):
+        inner = [to_spark(f.data_type) for f in data_type]
+        return lambda row: tuple(_through(c, v) for c, v in zip(inner, row, strict=True))
+    if isinstance(data_type, ArrayType):
+        element = to_spark(data_type.element_type)
+        return lambda items: [_through(element, v) for v in items]
+    if isinstance(data_type, MapType):
+        key, value = to_spark(data_type.key_type), to_spark(data_type.value_type)
+        return lambda pairs: {_through(key, k): _through(value, v) for k, v in pairs.items()}
+    return plain
+
+
+def _through(convert: Convert | None, value: Any) -> Any:
+    return value if convert is None or value is None else convert(value)
