@@ -1,8 +1,8 @@
 """Columns as pandas objects, for functions that take them, and what such functions give as columns.
 
-A column is a Series, a column of rows a DataFrame with the fields as its columns. Times with a local time zone are
-naive, in the session's zone. What a function gives is checked here, so that both modes refuse the same results with
-the same words.
+A column is a Series, a column of rows a DataFrame with the fields as its columns, those of rows inside rows too.
+Times with a local time zone are naive, in the session's zone. What a function gives is checked here, so that both
+modes refuse the same results with the same words.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from penstock.formats.arrow_rows import RowsToArrow, arrow_type, columns_type
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["as_column", "as_pandas", "check_result", "plain", "series_of"]
+__all__ = ["as_column", "as_pandas", "check_result", "flattened", "plain", "series_of"]
 
 
 def as_pandas(column: pa.Array | pa.ChunkedArray, data_type: DataType, zone: str) -> Any:
@@ -35,8 +35,33 @@ def _frame(column: pa.Array | pa.ChunkedArray, data_type: RowType, zone: str) ->
     import pandas as pd
 
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    fields = [as_pandas(c, f.data_type, zone) for c, f in zip(whole.flatten(), data_type, strict=True)]
-    return pd.concat(fields, axis=1, keys=data_type.field_names())
+    fields = [
+        found if isinstance(found := as_pandas(c, f.data_type, zone), pd.DataFrame) else found.rename(f.name)
+        for c, f in zip(whole.flatten(), data_type, strict=True)
+    ]
+    return pd.concat(fields, axis=1)
+
+
+def flattened(frame: Any, data_type: DataType) -> Any:
+    """A frame of Spark's, in which rows inside rows are values, with their fields as columns."""
+    import pandas as pd
+
+    if not isinstance(data_type, RowType):
+        return frame
+    parts = []
+    for field in data_type:
+        column = frame[field.name]
+        if isinstance(field.data_type, RowType):
+            names = field.data_type.field_names()
+            rows = [(None,) * len(names) if row is None else _values(row, names) for row in column]
+            parts.append(flattened(pd.DataFrame(rows, columns=names, index=frame.index), field.data_type))
+        else:
+            parts.append(column)
+    return pd.concat(parts, axis=1)
+
+
+def _values(row: Any, names: list[str]) -> tuple[Any, ...]:
+    return tuple(row[name] for name in names) if isinstance(row, dict) else tuple(row)
 
 
 def series_of(rows: Sequence[Sequence[Any]], types: Sequence[DataType], zone: str) -> list[Any]:

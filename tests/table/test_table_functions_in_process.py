@@ -13,8 +13,10 @@ import pytest
 
 from penstock.common import Row, RowKind
 from penstock.common.errors import NotSupportedError, PenstockError, ValidationError
+from penstock.formats.arrow_rows import arrow_type
 from penstock.runtime import submit
 from penstock.runtime.in_process import InProcessEpochs
+from penstock.sql.pandas_values import as_pandas, flattened
 from penstock.sql.streaming import jobs
 from penstock.table import (
     AggregateFunction,
@@ -23,7 +25,7 @@ from penstock.table import (
     TableAggregateFunction,
     TableEnvironment,
 )
-from penstock.table.expressions import col, lit, row_interval
+from penstock.table.expressions import call, col, lit, row_interval
 from penstock.table.udf import udaf, udf, udtaf
 from penstock.table.window import Over, Session, Slide, Tumble
 
@@ -261,17 +263,34 @@ def test_functions_of_series_that_take_rows_get_a_frame(t_env: Any) -> None:
     assert final(table)[:2] == [(1, 3), (1, 4)]
 
 
+def test_rows_inside_rows_are_columns_of_the_frame() -> None:
+    import pandas as pd
+    import pyarrow as pa
+
+    inner = DataTypes.ROW([DataTypes.FIELD("c", DataTypes.INT()), DataTypes.FIELD("d", DataTypes.INT())])
+    outer = DataTypes.ROW([DataTypes.FIELD("a", DataTypes.INT()), DataTypes.FIELD("b", inner)])
+    expected = pd.DataFrame({"a": [1, 2], "c": [3, 5], "d": [4, 6]}, dtype="int32")
+    column = pa.array([(1, (3, 4)), (2, (5, 6))], arrow_type(outer))
+    pd.testing.assert_frame_equal(as_pandas(column, outer, "UTC"), expected)
+    spark = pd.DataFrame({"a": [1, 2], "b": [Row(3, 4), {"c": 5, "d": 6}]})
+    pd.testing.assert_frame_equal(flattened(spark, outer), expected, check_dtype=False)
+
+
 def test_results_of_functions_of_series_are_no_maps() -> None:
     with pytest.raises(TypeError, match="MAP"):
         udaf(lambda v: {}, result_type=DataTypes.MAP(DataTypes.INT(), DataTypes.INT()), func_type="pandas")
+
+
+def test_sum0_can_be_called_by_its_name(t_env: Any) -> None:
+    assert final(t_env.from_path("src").select(call("sum0", col("c")))) == [(26,)]
 
 
 # -- table aggregates ------------------------------------------------------------------------------------
 
 
 def flat(grouped: Any, function: Any, *shown: str) -> Any:
-    call = function(col("c")).alias("x", "y")
-    return grouped.flat_aggregate(call).select(*map(col, shown))
+    emitted = function(col("c")).alias("x", "y")
+    return grouped.flat_aggregate(emitted).select(*map(col, shown))
 
 
 def test_what_a_table_aggregate_emits_replaces_what_it_emitted(t_env: Any) -> None:
@@ -301,8 +320,8 @@ def test_table_aggregates_in_windows(t_env: Any) -> None:
         (3, 2),
         (3, 3),
     ]
-    call = top2(col("c")).alias("x", "y")
-    times = tumble.flat_aggregate(call).select(col("a"), col("w").start, col("x"))
+    emitted = top2(col("c")).alias("x", "y")
+    times = tumble.flat_aggregate(emitted).select(col("a"), col("w").start, col("x"))
     assert {(str(start), x) for a, start, x in final(times) if a == 1} == {
         ("2018-03-11 03:00:00", 2), ("2018-03-11 03:00:00", 3),
         ("2018-03-11 04:00:00", 4), ("2018-03-11 04:00:00", 8),

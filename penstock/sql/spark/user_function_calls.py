@@ -30,7 +30,7 @@ from penstock.common.surroundings import here
 from penstock.sql.aggregate_calls import PandasAggregate, as_aggregate, defines
 from penstock.sql.async_calls import Waiting, is_async
 from penstock.sql.functions.text import spark_type
-from penstock.sql.pandas_values import as_column, check_result
+from penstock.sql.pandas_values import as_column, check_result, flattened
 from penstock.sql.user_functions import FunctionContext, Task, UserFunction
 from penstock.sql.value_conversion import from_spark, to_spark
 
@@ -151,6 +151,7 @@ class Runner:
         self._surroundings = here()
         self._result_type = function.result
         self._result = to_spark(function.result)
+        self._argument_types = list(types)
         self._arguments = [from_spark(t) for t in types]
 
     def __call__(self, *args: Any) -> Any:
@@ -162,7 +163,7 @@ class Runner:
 
     def series(self, *args: Any) -> Any:
         """The column of a function of Series; Spark would take NULLs for values of another type."""
-        found = self._guarded(self.eval(), *args)
+        found = self._guarded(self.eval(), *map(flattened, args, self._argument_types))
         if args:
             check_result(self._name, found, len(args[0]))
         as_column(self._name, found, self._result_type)
