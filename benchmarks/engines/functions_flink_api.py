@@ -37,9 +37,9 @@ def main():
 
 def run(t_env, expression):
     """Seconds from the INSERT to the end of its job."""
-    t_env.execute_sql("DROP TEMPORARY VIEW IF EXISTS result")
-    t_env.execute_sql(f"CREATE TEMPORARY VIEW result AS SELECT {expression} AS r FROM source")
-    with t_env.execute_sql("DESCRIBE result").collect() as described:
+    t_env.execute_sql("DROP TEMPORARY VIEW IF EXISTS computed")
+    t_env.execute_sql(f"CREATE TEMPORARY VIEW computed AS SELECT {expression} AS r FROM source")
+    with t_env.execute_sql("DESCRIBE computed").collect() as described:
         kind = next(iter(described))[1]
     t_env.execute_sql("DROP TEMPORARY TABLE IF EXISTS target")
     t_env.execute_sql(f"CREATE TEMPORARY TABLE target (r {kind}) WITH ('connector' = 'blackhole')")
