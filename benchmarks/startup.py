@@ -101,7 +101,7 @@ def main() -> None:
     checkouts = {"now": HERE} | ({"before": arguments.against.resolve()} if arguments.against else {})
     with tempfile.TemporaryDirectory() as folder:
         variables = {"PENSTOCK_CACHE_DIR": folder + "/cache"} if "without archive" in parts else {}
-        variables |= {"PENSTOCK_CLASS_ARCHIVE": "off"} if "without archive" in parts else {}
+        variables |= {"PENSTOCK_CLASS_ARCHIVE": "off" if "without archive" in parts else "on"}
         for name, command in cases(pathlib.Path(folder), parts).items():
             report(name, command, checkouts, variables, arguments.runs)
 

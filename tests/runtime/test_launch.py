@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import io
 import pathlib
 import subprocess
 from collections.abc import Sequence
@@ -115,8 +116,15 @@ def planned(monkeypatch: pytest.MonkeyPatch) -> list[pathlib.Path]:
 
 
 def test_an_archive_is_made_after_the_first_program_and_used_by_the_next(
-    cache: pathlib.Path, home: pathlib.Path, planned: list[pathlib.Path]
+    cache: pathlib.Path,
+    home: pathlib.Path,
+    planned: list[pathlib.Path],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(class_archive.sys, "stderr", io.StringIO())
+    assert archive_options(_command(home), "/java") == []
+    assert planned == []  # nobody is at a terminal
+    monkeypatch.setenv("PENSTOCK_CLASS_ARCHIVE", "on")
     assert archive_options(_command(home), "/java") == []
     [archive] = planned
     archive.write_bytes(b"classes")

@@ -2,12 +2,14 @@
 
 A third of the CPU time until a first result is spent on reading, linking and verifying some ten thousand classes.
 HotSpot can map them from a file instead. The file is made by a process of its own, at the lowest priority, after the
-first program that had none has ended; it starts a session, runs a little of everything and lets the JVM write what
-was loaded.
+first program at a terminal that had none has ended; it starts a session, runs a little of everything and lets the JVM
+write what was loaded. Programs without a terminal (services, containers, CI) use an archive and make none: a
+minute of work would often be for nothing there, and nobody expects a process that goes on.
 
 It can do no harm: its name stands for the Java and the jars that it was made of, the JVM checks both again and
 ignores a file that does not fit, it appears under its name only when it is whole, and of several makers one works.
-Where the cache folder cannot be written there is none. `PENSTOCK_CLASS_ARCHIVE=off` turns all this off.
+Where the cache folder cannot be written there is none. `PENSTOCK_CLASS_ARCHIVE` = `on` makes one without a terminal
+too, `off` turns all this off.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ _WAIT_SECONDS = 600
 
 
 def archive_options(command: Sequence[str], java: str) -> list[str]:
-    """Options of the JVM that make it use the archive, if there is one; if not, one is made after this program.
+    """Options of the JVM that make it use the archive, if there is one; if not, one may be made after this program.
 
     Args:
         command: The command line that starts Spark's JVM.
@@ -57,7 +59,8 @@ def archive_options(command: Sequence[str], java: str) -> list[str]:
         return []
     archive = folder / archive_name(command, java)
     if not archive.exists():
-        atexit.register(_make_later, archive)
+        if _switch() == "on" or sys.stderr.isatty():
+            atexit.register(_make_later, archive)
         return []
     with contextlib.suppress(OSError):
         os.utime(archive)  # files that are in use are not the ones to remove
@@ -81,8 +84,13 @@ def _is_wanted(command: Sequence[str]) -> bool:
     words = [*command, *os.environ.get("JDK_JAVA_OPTIONS", "").split()]
     words += os.environ.get("JAVA_TOOL_OPTIONS", "").split()
     has_folders = any(os.path.isdir(entry) and os.listdir(entry) for entry in _class_path(command))
-    is_on = os.environ.get(_SWITCH, "on").lower() not in ("off", "false", "0")
-    return is_on and not has_folders and not any(word.startswith(_OWN) for word in words)
+    return _switch() != "off" and not has_folders and not any(word.startswith(_OWN) for word in words)
+
+
+def _switch() -> str:
+    return {"false": "off", "0": "off", "true": "on", "1": "on"}.get(
+        word := os.environ.get(_SWITCH, "").lower(), word
+    )
 
 
 def _class_path(command: Sequence[str]) -> list[str]:
