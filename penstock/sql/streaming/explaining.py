@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from penstock.sql.plan.algebra import DataFrameScan, Plan
 from penstock.sql.streaming.advice import unbounded_state, unstable_updates
+from penstock.sql.streaming.linear import Linear, linear_parts
 from penstock.sql.streaming.physical import (
     HIDDEN,
     DeltaNode,
@@ -11,7 +14,6 @@ from penstock.sql.streaming.physical import (
     PhysicalNode,
     ScanNode,
     Stream,
-    WatermarkNode,
 )
 from penstock.sql.streaming.planner import Planner
 from penstock.sql.streaming.state_text import state_text
@@ -22,7 +24,7 @@ _HIDDEN = "".join(f", {f.name}" for f in HIDDEN)
 def explain_query(planner: Planner, stream: Stream, details: tuple[str, ...] = ()) -> str:
     """The physical plan as a tree, results on top."""
     lines = ["== Optimized Execution Plan ==", f"Result(changelogMode=[{_mode(stream)}])"]
-    lines += _segment(stream.plan, stream, 3, set())
+    lines += _Tree(Linear(planner.zone)).segment(stream.plan, stream, 3)
     if planner.fired:
         lines += ["", "== Rules ==", ", ".join(planner.fired)]
     warnings = _warnings(planner, stream)
@@ -41,17 +43,6 @@ def _mode(stream: Stream) -> str:
     return "I,UB,UA,D" if stream.retracts else "I"
 
 
-def _segment(plan: Plan, stream: Stream, indent: int, seen: set[int]) -> list[str]:
-    """The linear nodes down to the views they read, then what makes these."""
-    if isinstance(plan, DataFrameScan):
-        return _node(plan.source, indent, seen)
-    text = plan.describe().replace(_HIDDEN, "")
-    lines = [f"{' ' * indent}+- {text} [Catalyst, changelogMode=[{_mode(stream)}]]"]
-    for below in plan.inputs:
-        lines += _segment(below, stream, indent + 3, seen)
-    return lines
-
-
 def _changes(node: PhysicalNode) -> str:
     """What comes out of a stateful operator, kinds of changes and columns that identify a row, and what it keeps."""
     if not isinstance(node, DeltaNode) or node.operator is None:
@@ -67,17 +58,43 @@ def _changes(node: PhysicalNode) -> str:
     return f"{text}, state=[{state}]" if state else text
 
 
-def _node(node: PhysicalNode, indent: int, seen: set[int]) -> list[str]:
-    if id(node) in seen:
-        return [f"{' ' * indent}+- Reused(reference=[{node.uid}])"]
-    seen.add(id(node))
-    by = "Python" if isinstance(node, (DeltaNode, WatermarkNode)) else "Catalyst"
-    if isinstance(node, ScanNode) and node.connector is not None:
-        by = f"connector {node.connector.name}"
-    if isinstance(node, LookupNode):
-        by = f"connector {node.connector}"
-    detail = f", {node.detail}" if node.detail else ""
-    lines = [f"{' ' * indent}+- {node.name} [{by}, parallelism {node.parallelism}{detail}{_changes(node)}]"]
-    for stream in node.inputs:
-        lines += _segment(stream.plan, stream, indent + 3, seen)
-    return lines
+class _Tree:
+    """Lines of the nodes; a node that several others read is shown once."""
+
+    def __init__(self, linear: Linear) -> None:
+        self._linear = linear
+        self._seen: set[int] = set()
+
+    def segment(self, plan: Plan, stream: Stream, indent: int) -> list[str]:
+        """The linear nodes down to the nodes they read, then what makes these."""
+        by: dict[int, str] = {}
+        for _, steps in linear_parts(plan):
+            for step, name in zip(steps, self._linear.run_by(steps), strict=True):
+                by.setdefault(id(step), name)
+        return self._steps(plan, stream, indent, by)
+
+    def _steps(self, plan: Plan, stream: Stream, indent: int, by: Mapping[int, str]) -> list[str]:
+        if isinstance(plan, DataFrameScan):
+            return self._node(plan.source, indent)
+        text = plan.describe().replace(_HIDDEN, "")
+        facts = [by[id(plan)]] if id(plan) in by else []
+        lines = [f"{' ' * indent}+- {text} [{', '.join([*facts, f'changelogMode=[{_mode(stream)}]'])}]"]
+        for below in plan.inputs:
+            lines += self._steps(below, stream, indent + 3, by)
+        return lines
+
+    def _node(self, node: PhysicalNode, indent: int) -> list[str]:
+        if id(node) in self._seen:
+            return [f"{' ' * indent}+- Reused(reference=[{node.uid}])"]
+        self._seen.add(id(node))
+        by = "Python"
+        if isinstance(node, ScanNode) and node.connector is not None:
+            by = f"connector {node.connector.name}"
+        if isinstance(node, LookupNode):
+            by = f"connector {node.connector}"
+        detail = f", {node.detail}" if node.detail else ""
+        facts = f"{by}, parallelism {node.parallelism}{detail}{_changes(node)}"
+        lines = [f"{' ' * indent}+- {node.name} [{facts}]"]
+        for stream in node.inputs:
+            lines += self.segment(stream.plan, stream, indent + 3)
+        return lines

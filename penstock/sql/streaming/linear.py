@@ -95,6 +95,12 @@ class Piece:
         return self.plan.fields if self.plan is not None else self.made
 
     @property
+    def run_by(self) -> str:
+        if self.program is None:
+            return "Catalyst"
+        return "Arrow" if isinstance(self.program, ColumnSteps) else "Python"
+
+    @property
     def movable(self) -> bool:
         """Whether Catalyst could do it as well."""
         return self.plan is not None
@@ -125,6 +131,12 @@ class Linear:
                 fields = members[-1].fields
                 source = self._operator("Calc", source, programs, fields, parallelism)
         return source
+
+    def run_by(self, steps: Sequence[Plan]) -> list[str]:
+        """Who runs each step if they are lowered together: Arrow, calls of Python functions, Catalyst, or several."""
+        found = [self._pieces(step) for step in steps]
+        _settled([piece for pieces in found for piece in pieces])
+        return [" and ".join(dict.fromkeys(piece.run_by for piece in pieces)) for pieces in found]
 
     def _operator(
         self,
