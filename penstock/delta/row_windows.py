@@ -17,6 +17,7 @@ from typing import Any
 from penstock.common.typeinfo import Types
 from penstock.delta.aggregates import AggSpec
 from penstock.delta.base import INSERT, Batch, DeltaContext, DeltaOperator, Row
+from penstock.delta.kept import Kept, results
 from penstock.delta.rows import group_by_key
 from penstock.delta.time.attached import require_inserts
 from penstock.delta.time.slices import Slice, SliceFunctions
@@ -43,6 +44,10 @@ class RowWindowAggregate(DeltaOperator):
 
     def key_columns(self, input_index: int) -> tuple[int, ...]:
         return self._key_columns
+
+    def kept(self) -> tuple[Kept, ...]:
+        held = results(spec.function for spec in self._specs)
+        return (Kept(f"how many rows, {held} of the windows that have begun", columns=(), ttl_ms=0),)
 
     def open(self, context: DeltaContext) -> None:
         super().open(context)

@@ -6,7 +6,7 @@ import pytest
 
 from penstock.common.errors import NotSupportedError, ValidationError
 from penstock.table import DataTypes, EnvironmentSettings, Table, TableEnvironment
-from penstock.table.expressions import call, col, lit, range_, row_interval, with_columns
+from penstock.table.expressions import call, col, lit, range_, with_columns
 from penstock.table.udf import udf, udtf
 from penstock.table.window import Over, Tumble
 
@@ -160,11 +160,6 @@ def test_what_is_not_there_says_so(orders: Table) -> None:
         lambda: orders.to_changelog(),
         lambda: orders.cache(),
         lambda: orders.create_temporal_table_function(col("id"), col("item")),
-        lambda: (
-            orders.window(Tumble.over(row_interval(2)).on(col("id")).alias("w"))
-            .group_by(col("w"))
-            .select(col("id").sum)
-        ),
     ):
         with pytest.raises(NotSupportedError):
             missing()
