@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pathlib
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,8 @@ from collections.abc import Callable
 
 KILLS = int(os.environ.get("PENSTOCK_KILLS", "5"))
 SEED = int(os.environ.get("PENSTOCK_SEED", "7"))
+
+_DAEMON = re.compile(r" -m (pyspark|penstock\.runtime\.spark)\.daemon ")
 
 Start = Callable[[], "subprocess.Popen[bytes]"]
 
@@ -47,8 +50,8 @@ def children(pid: int) -> dict[int, tuple[int, str]]:
 
 
 def workers(pid: int) -> list[int]:
-    """Python workers: forks of the pyspark daemon, with the same command line."""
-    python = {p: parent for p, (parent, line) in children(pid).items() if "pyspark.daemon" in line}
+    """Python workers: forks of the daemon (Spark's or ours), with the same command line."""
+    python = {p: parent for p, (parent, line) in children(pid).items() if _DAEMON.search(line)}
     return [p for p, parent in python.items() if parent in python]
 
 
