@@ -148,7 +148,7 @@ def report(outcomes: Outcomes, arguments: argparse.Namespace) -> None:
         f"{'':5s}"
         + "".join(f"{e + ' s':>18s}{'events/s':>11s}" for e in outcomes)
         + ratios
-        + "  worker MB  epochs"
+        + "  worker MB  mapped MB  epochs"
     )
     found: dict[str, list[float]] = {engine: [] for engine in others}
     for query in arguments.queries:
@@ -161,7 +161,8 @@ def report(outcomes: Outcomes, arguments: argparse.Namespace) -> None:
             found[engine] += [] if math.isnan(ratio) else [ratio]
             line += f"{ratio:26.2f} x"
         errors = "; ".join(f"{e}: {o[query]['error']}" for e, o in outcomes.items() if "error" in o[query])
-        print(f"{line} {own.get('worker_mb', 0):10,d} {own.get('epochs', 0):7d}  {errors}".rstrip())
+        memory = f"{own.get('worker_mb', 0):10,d} {own.get('mapped_mb', 0):10,d}"
+        print(f"{line} {memory} {own.get('epochs', 0):7d}  {errors}".rstrip())
     for engine, values in found.items():
         if values:
             mean = math.exp(sum(map(math.log, values)) / len(values))

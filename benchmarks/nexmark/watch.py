@@ -1,4 +1,8 @@
-"""Memory of a tree of processes, looked at every fifth of a second; ends the tree when one of it has too much."""
+"""Memory of a tree of processes, looked at every fifth of a second; ends the tree when one of it has too much.
+
+Pages of files that are mapped (state in columns lies in such files) count apart: the system takes them back when
+somebody needs the memory.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ import signal
 import threading
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
+_KINDS = ("worker", "mapped", "jvm")
 
 
 def descendants(root: int) -> list[int]:
@@ -36,7 +41,7 @@ def end_tree(root: int) -> None:
 
 
 class Watch:
-    """Peaks since the last `take`, of Python workers and of JVMs.
+    """Peaks since the last `take`, of Python workers, what these have mapped of files, and of JVMs.
 
     Args:
         root: The process whose descendants are watched.
@@ -46,7 +51,7 @@ class Watch:
     def __init__(self, root: int, limit_bytes: int | None) -> None:
         self.root, self.limit_bytes = root, limit_bytes
         self.exceeded = False
-        self._peaks = {"worker": 0, "jvm": 0}
+        self._peaks = dict.fromkeys(_KINDS, 0)
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -54,7 +59,7 @@ class Watch:
     def take(self) -> dict[str, int]:
         """The peaks in MB; begins anew."""
         found = {f"{kind}_mb": peak >> 20 for kind, peak in self._peaks.items()}
-        self._peaks = {"worker": 0, "jvm": 0}
+        self._peaks = dict.fromkeys(_KINDS, 0)
         return found
 
     def stop(self) -> None:
@@ -64,18 +69,25 @@ class Watch:
     def _run(self) -> None:
         while not self._done.wait(0.2):
             for pid in descendants(self.root):
-                size = _resident(pid)
-                kind = "jvm" if "java" in _read(pathlib.Path(f"/proc/{pid}/comm")) else "worker"
-                self._peaks[kind] = max(self._peaks[kind], size)
+                size, mapped = _memory(pid)
+                if "java" in _read(pathlib.Path(f"/proc/{pid}/comm")):
+                    self._peaks["jvm"] = max(self._peaks["jvm"], size)
+                else:
+                    self._peaks["worker"] = max(self._peaks["worker"], size)
+                    self._peaks["mapped"] = max(self._peaks["mapped"], mapped)
                 if self.limit_bytes and size > self.limit_bytes:
                     self.exceeded = True
                     end_tree(self.root)
                     return
 
 
-def _resident(pid: int) -> int:
+def _memory(pid: int) -> tuple[int, int]:
+    """What belongs to the process alone, and what it has mapped of files, in bytes."""
     fields = _read(pathlib.Path(f"/proc/{pid}/statm")).split()
-    return int(fields[1]) * PAGE if fields else 0
+    if not fields:
+        return 0, 0
+    resident, mapped = int(fields[1]) * PAGE, int(fields[2]) * PAGE
+    return resident - mapped, mapped
 
 
 def _read(path: pathlib.Path) -> str:

@@ -7,12 +7,14 @@ A batch has the same number in all key groups. Neighbours of similar size are pu
 batches as the number of rows has binary digits, and a row is written again as often. Whoever owns the log says what
 it means that two rows have the same key (`merge`): partial results are added up, newer rows replace older ones.
 
-A table is decoded once: it stays in the overlay of the keyed state, as any value does, and so is always that of
-the committed epoch.
+The batches of a key group are known by number, and by an id that no other table ever has: what is in the state for a
+number may change, what an id stands for cannot. So a process that has seen a table once reads and decodes it never
+again, also if another process has added batches meanwhile.
 """
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 
 import pyarrow as pa
@@ -70,7 +72,9 @@ class TableLog:
     ) -> None:
         pickled = Types.PICKLED_BYTE_ARRAY()
         backend = context.keyed_state
-        self._state = backend.get_partitioned_state(MapStateDescriptor(name, pickled, pickled))
+        self._ids = backend.get_partitioned_state(MapStateDescriptor(f"{name}-ids", pickled, pickled))
+        self._tables = backend.get_partitioned_state(MapStateDescriptor(name, pickled, pickled))
+        self._kept: dict[bytes, StoredTable] = {}
         self._set_key = backend.set_current_key
         self._groups = KeyGroups(context, key_types)
         self._key_columns = tuple(key_columns)
@@ -113,19 +117,30 @@ class TableLog:
         """Removes a batch."""
         for name in self._groups.names.values():
             self._set_key(name)
-            if self._state.contains(number):
-                self._state.remove(number)
+            id_ = self._ids.get(number)
+            if id_ is not None:
+                self._ids.remove(number)
+                self._tables.remove(id_)
 
     def _put(self, number: int, table: pa.Table) -> None:
         for group, mine in self._split(table):
             self._set_key(self._groups.names[group])
-            self._state.put(number, StoredTable(mine))
+            id_ = uuid.uuid4().bytes
+            self._kept[id_] = StoredTable(mine)
+            self._ids.put(number, id_)
+            self._tables.put(id_, self._kept[id_])
 
     def _split(self, table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
         return self._groups.split(table, self._key_columns)
 
-    def _stored(self) -> Iterator[tuple[StoredTable, int]]:
+    def _stored(self) -> list[tuple[StoredTable, int]]:
+        """All tables with the numbers of their batches."""
+        kept: dict[bytes, StoredTable] = {}
+        found = []
         for name in self._groups.names.values():
             self._set_key(name)
-            for number, stored in self._state.items():
-                yield stored, number
+            for number, id_ in self._ids.items():
+                kept[id_] = self._kept.get(id_) or self._tables.get(id_)
+                found.append((kept[id_], number))
+        self._kept = kept
+        return found
