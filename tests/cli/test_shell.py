@@ -93,6 +93,7 @@ def read_until(fd: int, wanted: str, seconds: float = 120) -> str:
 def test_ctrl_c_stops_the_statement_and_ctrl_d_leaves() -> None:
     pid, fd = pty.fork()
     if pid == 0:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored where tests are started
         os.execve(sys.executable, COMMAND, environment())
     try:
         read_until(fd, ">>> ")
