@@ -1,16 +1,31 @@
-"""`DataTypes` makes Flink's types; all type classes are importable from here too (see `logical_types`)."""
+"""`DataTypes` makes Flink's types; all type classes are importable from here too (see `logical_types`,
+`interval_types` and `composite_types`)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from penstock.common.composite_types import (
+    ArrayType,
+    ListViewType,
+    MapType,
+    MapViewType,
+    MultisetType,
+    RowField,
+    RowType,
+    UserDefinedType,
+)
 from penstock.common.errors import ValidationError
-from penstock.common.logical_types import (
+from penstock.common.interval_types import (
     INTERVAL_MONTH,
     INTERVAL_SECOND,
+    DayTimeIntervalType,
+    Resolution,
+    YearMonthIntervalType,
+)
+from penstock.common.logical_types import (
     MAX_DECIMAL_PRECISION,
     MAX_LENGTH,
-    ArrayType,
     AtomicType,
     BigIntType,
     BinaryType,
@@ -18,7 +33,6 @@ from penstock.common.logical_types import (
     CharType,
     DataType,
     DateType,
-    DayTimeIntervalType,
     DecimalType,
     DescriptorType,
     DoubleType,
@@ -26,26 +40,17 @@ from penstock.common.logical_types import (
     FractionalType,
     IntegralType,
     IntType,
-    ListViewType,
     LocalZonedTimestampType,
-    MapType,
-    MapViewType,
-    MultisetType,
     NullType,
     NumericType,
     RawType,
-    Resolution,
-    RowField,
-    RowType,
     SmallIntType,
     TimestampType,
     TimeType,
     TinyIntType,
-    UserDefinedType,
     VarBinaryType,
     VarCharType,
     VariantType,
-    YearMonthIntervalType,
     ZonedTimestampType,
 )
 
