@@ -1,7 +1,7 @@
 """Arrow columns to records of text, many rows at a time: the fast way of writing csv and json.
 
-    CsvRecordsOf(row_type, options).records(table)     one text per row, as CsvEncoder writes it
-    JsonRecordsOf(row_type, options).records(table)    the same for JsonEncoder
+    CsvColumnEncoder(row_type, options).records(table)     one text per row, as CsvEncoder writes it
+    JsonColumnEncoder(row_type, options).records(table)    the same for JsonEncoder
 
 Both give exactly the bytes of their row-by-row encoder: a type has a kernel here only if Arrow prints it as the
 encoder does; the values of every other column are written one by one with the encoder's own function. The other
@@ -19,28 +19,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.common.datatypes import (
-    BigIntType,
     BooleanType,
     CharType,
     DataType,
     DateType,
-    IntType,
+    IntegralType,
     LocalZonedTimestampType,
     RowType,
-    SmallIntType,
     TimestampType,
-    TinyIntType,
     VarCharType,
 )
 from penstock.formats.arrow_rows import ArrowToRows, arrow_type, columns_type
 from penstock.formats.csv import LONGEST_UNQUOTED, CsvDialect, CsvEncoder
-from penstock.formats.json import RowWriter, quoted
+from penstock.formats.json import ESCAPED, RowWriter, quoted
 
 ToTexts = Callable[[pa.Array], pa.Array]
 
-_BARE = (BooleanType, TinyIntType, SmallIntType, IntType, BigIntType)
+_BARE = (BooleanType, IntegralType)
 _WORDS = (CharType, VarCharType)
-_JSON_ESCAPED = r'["\\\x00-\x1f]'
 
 
 class ColumnEncoder(ABC):
@@ -65,13 +61,13 @@ def column_encoder(format_name: str, row_type: RowType, options: Mapping[str, An
     if not row_type.fields:
         return None
     if format_name == "csv":
-        return CsvRecordsOf(row_type, options)
+        return CsvColumnEncoder(row_type, options)
     if format_name == "json" and not options["encode.ignore-null-fields"]:
-        return JsonRecordsOf(row_type, options)
+        return JsonColumnEncoder(row_type, options)
     return None
 
 
-class CsvRecordsOf(ColumnEncoder):
+class CsvColumnEncoder(ColumnEncoder):
     """Records as CsvEncoder writes them."""
 
     def __init__(self, row_type: RowType, options: Mapping[str, Any]) -> None:
@@ -86,7 +82,7 @@ class CsvRecordsOf(ColumnEncoder):
         return pc.binary_join_element_wise(*texts, self._delimiter)
 
 
-class JsonRecordsOf(ColumnEncoder):
+class JsonColumnEncoder(ColumnEncoder):
     """Records as JsonEncoder writes them, NULLs included."""
 
     def __init__(self, row_type: RowType, options: Mapping[str, Any]) -> None:
@@ -119,7 +115,7 @@ def _csv_texts(data_type: DataType, encoder: CsvEncoder, position: int) -> ToTex
 
 
 def _csv_quoting(encoder: CsvEncoder) -> ToTexts:
-    """Quotes around the texts that need them, by the rule of `CsvEncoder.needs_quotes`."""
+    """Quotes around the texts that need them, by the same rule as CsvEncoder."""
     mark, escape, null = encoder.dialect.quote, encoder.dialect.escape, encoder.null_literal
     if mark is None:
         return lambda texts: texts
@@ -150,7 +146,7 @@ def _json_texts(data_type: DataType, writer: RowWriter, position: int) -> ToText
     words = isinstance(data_type, _WORDS)
 
     def in_quotes(values: pa.Array) -> pa.Array:
-        if words and pc.any(pc.match_substring_regex(values, _JSON_ESCAPED)).as_py():
+        if words and pc.any(pc.match_substring_regex(values, ESCAPED.pattern)).as_py():
             return one_by_one(values)
         return pc.binary_join_element_wise('"', plain(values), '"', "")
 
@@ -174,14 +170,11 @@ def _moments(values: pa.Array, iso: bool) -> pa.Array:
     """`2020-01-02 03:04:05.6`: a fraction has no zeros at its end, and is left out where it is zero."""
     local = values.cast(pa.timestamp("us"))
     seconds = local.cast(pa.timestamp("s"), safe=False)
-    if pc.all(pc.equal(local, seconds.cast(pa.timestamp("us"))), min_count=0).as_py():
-        texts = seconds.cast(pa.string())
-    else:
-        texts = pc.replace_substring_regex(local.cast(pa.string()), r"\.?0{1,6}$", "")
-        # The rule above would also eat the zeros of whole seconds, which have no fraction to end.
-        texts = pc.if_else(
-            pc.equal(local, seconds.cast(pa.timestamp("us"))), seconds.cast(pa.string()), texts
-        )
+    texts = seconds.cast(pa.string())
+    is_whole = pc.equal(local, seconds.cast(pa.timestamp("us")))
+    if not pc.all(is_whole, min_count=0).as_py():
+        fractions = pc.replace_substring_regex(local.cast(pa.string()), "0+$", "")
+        texts = pc.if_else(is_whole, texts, fractions)
     return pc.replace_substring(texts, " ", "T") if iso else texts
 
 

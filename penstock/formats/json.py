@@ -73,7 +73,7 @@ def _refuse_constant(name: str) -> Any:
 
 _DECODER = json.JSONDecoder(parse_float=JsonNumber, parse_constant=_refuse_constant, strict=False)
 _WHITESPACE = " \t\r\n"
-_ESCAPED = re.compile(r'["\\\x00-\x1f]')
+ESCAPED = re.compile(r'["\\\x00-\x1f]')
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
 
 
@@ -100,7 +100,7 @@ def compact(value: Any, number: Callable[[JsonNumber], str] = str) -> str:
 
 
 def quoted(text: str) -> str:
-    return '"' + _ESCAPED.sub(_escape, text) + '"' if _ESCAPED.search(text) else f'"{text}"'
+    return '"' + ESCAPED.sub(_escape, text) + '"' if ESCAPED.search(text) else f'"{text}"'
 
 
 def _escape(found: re.Match[str]) -> str:
