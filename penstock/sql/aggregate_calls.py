@@ -43,7 +43,21 @@ def as_aggregate(
     return function
 
 
-class PandasAggregate:
+class _AroundFunction:
+    """Opens and closes a user's function that may know nothing of it."""
+
+    _function: Any
+
+    def open(self, function_context: Any) -> None:
+        if hasattr(self._function, "open"):
+            self._function.open(function_context)
+
+    def close(self) -> None:
+        if hasattr(self._function, "close"):
+            self._function.close()
+
+
+class PandasAggregate(_AroundFunction):
     """A function of Series as an aggregate of rows. A group without rows has no value.
 
     The function is called anew whenever the value is wanted, so it only stands where the rows of a group are few
@@ -58,14 +72,6 @@ class PandasAggregate:
         self._types = tuple(types)
         self._result = result
         self._zone = zone
-
-    def open(self, function_context: Any) -> None:
-        if hasattr(self._function, "open"):
-            self._function.open(function_context)
-
-    def close(self) -> None:
-        if hasattr(self._function, "close"):
-            self._function.close()
 
     def create_accumulator(self) -> list[Any]:
         return []
@@ -115,7 +121,7 @@ class PandasAggregate:
         return None if isinstance(converted, float) and converted != converted else converted
 
 
-class ConvertedAggregate:
+class ConvertedAggregate(_AroundFunction):
     """A user's aggregate in an operator: rows are Rows, local times naive in the session's zone."""
 
     def __init__(self, function: UserFunction, types: Sequence[DataType], zone: str) -> None:
@@ -135,14 +141,6 @@ class ConvertedAggregate:
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_converts": None, "_result": None}
-
-    def open(self, function_context: Any) -> None:
-        if hasattr(self._function, "open"):
-            self._function.open(function_context)
-
-    def close(self) -> None:
-        if hasattr(self._function, "close"):
-            self._function.close()
 
     def create_accumulator(self) -> Any:
         return self._function.create_accumulator()

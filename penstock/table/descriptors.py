@@ -5,7 +5,7 @@ They only make properties. Tables are described by `TableDescriptor` and `Schema
 
 from __future__ import annotations
 
-from typing import Any
+from abc import ABC, abstractmethod
 
 from penstock.catalog.table_schema import TableSchema
 from penstock.common.datatypes import DataType
@@ -15,18 +15,15 @@ from penstock.datastream.builder import deprecated
 __all__ = ["Rowtime", "Schema"]
 
 
-class Descriptor:
+class Descriptor(ABC):
     """Something that can be written down as properties."""
 
     def __init__(self) -> None:
         deprecated(f"descriptors.{type(self).__name__}", "TableDescriptor and Schema.new_builder()")
 
+    @abstractmethod
     def to_properties(self) -> dict[str, str]:
         """Everything said so far, as texts by key."""
-        return self._said()
-
-    def _said(self) -> dict[str, str]:
-        raise NotImplementedError
 
 
 class Rowtime(Descriptor):
@@ -69,7 +66,7 @@ class Rowtime(Descriptor):
         self._properties = {**kept, **{prefix + k: v for k, v in said.items()}}
         return self
 
-    def _said(self) -> dict[str, str]:
+    def to_properties(self) -> dict[str, str]:
         return dict(self._properties)
 
 
@@ -103,7 +100,7 @@ class Schema(Descriptor):
     def field(self, field_name: str, field_type: DataType | str) -> Schema:
         if field_name in self._fields:
             raise ValidationError(f"duplicate field name {field_name}")
-        text = field_type if isinstance(field_type, str) else _type_text(field_type)
+        text = field_type if isinstance(field_type, str) else field_type.as_sql()
         self._fields[field_name] = {"name": field_name, "data-type": text}
         self._last = field_name
         return self
@@ -135,14 +132,9 @@ class Schema(Descriptor):
             raise ValidationError("no field defined previously", do=f"call field(...) before {call}(...)")
         return self._fields[self._last]
 
-    def _said(self) -> dict[str, str]:
+    def to_properties(self) -> dict[str, str]:
         return {
             f"schema.{i}.{key}": value
             for i, said in enumerate(self._fields.values())
             for key, value in said.items()
         }
-
-
-def _type_text(data_type: Any) -> str:
-    text: str = data_type.as_sql()
-    return "VARCHAR(2147483647)" + text[len("STRING") :] if text.startswith("STRING") else text
