@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 SETTINGS = {
     "jobmanager.rpc.address": "localhost",
@@ -31,16 +31,27 @@ SETTINGS = {
 }
 
 
+LARGE_STATE = {"taskmanager.memory.process.size": "12g", "taskmanager.memory.managed.fraction": "0.1"}
+"""For streaming jobs that keep gigabytes on the heap: about 8 GB of it, since only batch uses managed memory."""
+
 _ENDED = ("CANCELED", "FAILED", "FINISHED")
 
 
 @contextlib.contextmanager
-def flink_cluster(python: str, jars: list[str]) -> Iterator[tuple[list[str], dict[str, str]]]:
-    """Gives the command that runs a Python program on the cluster, and its environment."""
+def flink_cluster(
+    python: str, jars: list[str], more: Mapping[str, str] | None = None
+) -> Iterator[tuple[list[str], dict[str, str]]]:
+    """Gives the command that runs a Python program on the cluster, and its environment.
+
+    Args:
+        python: Where PyFlink is installed.
+        jars: Put on the class path.
+        more: Settings beside `SETTINGS`, or instead of them.
+    """
     find = "import pyflink, os; print(os.path.dirname(pyflink.__file__))"
     home = pathlib.Path(subprocess.check_output([python, "-c", find], text=True).strip())
     with tempfile.TemporaryDirectory() as folder:
-        port = _configure(home, pathlib.Path(folder))
+        port = _configure(home, pathlib.Path(folder), more or {})
         environment = {
             **os.environ,
             "FLINK_HOME": str(home),
@@ -86,12 +97,12 @@ def cancel_jobs(environment: dict[str, str]) -> None:
     raise SystemExit("a job on the Flink cluster cannot be cancelled")
 
 
-def _configure(home: pathlib.Path, folder: pathlib.Path) -> int:
+def _configure(home: pathlib.Path, folder: pathlib.Path, more: Mapping[str, str]) -> int:
     """Writes the configuration and the logging of a quiet cluster on free ports; says where its REST API is."""
     ports = {key: _free_port() for key in ("jobmanager.rpc.port", "rest.port")}
     shipped = (home / "conf" / "config.yaml").read_text()
     options = re.search(r"^ +all: (.*)$", shipped, re.MULTILINE)
-    settings = {**SETTINGS, **ports, "rest.bind-port": ports["rest.port"], "io.tmp.dirs": folder}
+    settings = {**SETTINGS, **more, **ports, "rest.bind-port": ports["rest.port"], "io.tmp.dirs": folder}
     settings["env.java.opts.all"] = options[1] if options else ""
     (folder / "config.yaml").write_text("".join(f"{key}: {value}\n" for key, value in settings.items()))
     for name in ("log4j.properties", "log4j-console.properties", "log4j-cli.properties"):

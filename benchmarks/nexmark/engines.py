@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from batch_sql import parquet_jars
-from engines.flink_cluster import flink_cluster
+from engines.flink_cluster import LARGE_STATE, flink_cluster
 from side_by_side import flink_python, script
 
 from nexmark.watch import Watch, end_tree
@@ -111,7 +111,8 @@ def _start(engine: str, part: Scripts, settings: dict[str, str], limits: Limits)
         task.write_text(json.dumps({"scripts": part, "settings": settings}))
         command, environment = script(PROGRAM, task), dict(os.environ)
         if engine != "penstock":
-            launcher, environment = stack.enter_context(flink_cluster(flink_python(), parquet_jars()))
+            cluster = flink_cluster(flink_python(), parquet_jars(), LARGE_STATE)
+            launcher, environment = stack.enter_context(cluster)
             command = [*launcher, *command[1:]]
         errors = stack.enter_context(open(folder / "errors", "w+"))
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment)

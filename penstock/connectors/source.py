@@ -131,6 +131,14 @@ class SplitEnumerator(ABC):
         """True when `discover` will never return anything again: a bounded source ends with its splits."""
         return True
 
+    @property
+    def remembers_splits(self) -> bool:
+        """True if `snapshot` knows what `discover` has returned: finished splits are then kept nowhere else.
+
+        A source whose splits never stop coming must say so, else every checkpoint is larger than the last.
+        """
+        return False
+
     def on_committed(self, positions: Mapping[str, Any]) -> None:
         """The positions are durable now (e.g. commit them to Kafka)."""
         return None

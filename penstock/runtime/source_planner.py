@@ -31,18 +31,24 @@ class SourcePlanner:
             EnumeratorContext(node.parallelism, configuration), restored
         )
         self.watermark_by_subtask: dict[int, int] = {}
+        self._assigned: int | None = None
 
     def discover(self, known: Mapping[str, SplitState]) -> dict[str, SplitState]:
         """The known splits and the new ones; also moves splits when the parallelism has changed."""
+        forgets = self.enumerator.remembers_splits
         splits = {
             split_id: state
             if state.subtask < self.node.parallelism
             else dataclasses.replace(state, subtask=state.subtask % self.node.parallelism)
             for split_id, state in known.items()
+            if not (forgets and state.finished)
         }
+        if self._assigned is None:
+            self._assigned = len(splits)
         for split in self.enumerator.discover():
             if split.split_id not in splits:
-                splits[split.split_id] = SplitState(split, len(splits) % self.node.parallelism)
+                splits[split.split_id] = SplitState(split, self._assigned % self.node.parallelism)
+                self._assigned += 1
         return splits
 
     def plan(

@@ -25,6 +25,7 @@ from penstock.connectors.file.format import (
     StreamFormat,
     is_compressed,
 )
+from penstock.connectors.seen_files import SeenFiles
 from penstock.connectors.source import (
     Boundedness,
     EnumeratorContext,
@@ -149,12 +150,12 @@ class FileSourceBuilder:
 
 
 class FileSplitEnumerator(SplitEnumerator):
-    """Finds files. `seen` is None before the first listing, later the paths that were reported."""
+    """Finds files. `seen` is None before the first listing, later the snapshot of what was reported."""
 
     def __init__(self, source: FileSource, seen: Any = None, clock: Callable[[], float] = time.time) -> None:
         self._source = source
         self._filesystems = [FileSystem(path) for path in source.paths]
-        self._seen: set[str] | None = None if seen is None else set(seen)
+        self._seen = None if seen is None else SeenFiles(seen)
         self._clock = clock
         self._next_listing_ms: float = 0
 
@@ -167,13 +168,15 @@ class FileSplitEnumerator(SplitEnumerator):
         now_ms = self._clock() * 1000
         if self._seen is not None and (interval_ms is None or now_ms < self._next_listing_ms):
             return ()
-        seen = set(self._seen or ())  # replaced only when all listings have succeeded
-        splits: list[FileSourceSplit] = []
+        seen = self._seen or SeenFiles()
+        new: dict[str, tuple[int, FileStatus]] = {}  # remembered only when all listings have succeeded
         for index, filesystem in enumerate(self._filesystems):
             for status in filesystem.list_files(filesystem.root):
                 if status.path not in seen:
-                    seen.add(status.path)
-                    splits.extend(self._split(index, status))
+                    new.setdefault(status.path, (index, status))
+        splits = [split for index, status in new.values() for split in self._split(index, status)]
+        for path in new:
+            seen.add(path)
         self._seen = seen
         self._next_listing_ms = now_ms + (interval_ms or 0)
         return splits
@@ -197,8 +200,12 @@ class FileSplitEnumerator(SplitEnumerator):
             return None
         return max(now_ms, int(self._next_listing_ms))
 
+    @property
+    def remembers_splits(self) -> bool:
+        return True
+
     def snapshot(self) -> Any:
-        return None if self._seen is None else sorted(self._seen)
+        return None if self._seen is None else self._seen.snapshot()
 
 
 class FileSourceReader(SourceReader):

@@ -11,7 +11,7 @@ import gzip
 import io
 import lzma
 import zlib
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, BinaryIO, cast
@@ -75,8 +75,8 @@ class FileStore:
     def exists(self) -> bool:
         return self.system.get_file_info(self.root).type != fs.FileType.NotFound
 
-    def files(self) -> list[FileEntry]:
-        """The visible files at or below the root, sorted by path.
+    def files(self, known: Container[str] = ()) -> list[FileEntry]:
+        """The visible files at or below the root, sorted by path; those with a path in `known` are left out.
 
         Raises:
             ExternalSystemError: There is nothing at the root.
@@ -88,9 +88,10 @@ class FileStore:
                 do="check the table's 'path', and that this user may read it",
             )
         if info.type == fs.FileType.File:
-            return [_entry(info)]
+            return [] if info.path in known else [_entry(info)]
         selector = fs.FileSelector(self.root, recursive=True)
-        found = [i for i in self.system.get_file_info(selector) if i.type == fs.FileType.File]
+        listed = self.system.get_file_info(selector)
+        found = [i for i in listed if i.path not in known and i.type == fs.FileType.File]
         return sorted((_entry(i) for i in found if self._visible(i.path)), key=lambda entry: entry.path)
 
     def written(self, folder: str) -> list[str]:

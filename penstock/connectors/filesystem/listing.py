@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,13 +27,16 @@ class FileListing:
     pattern: re.Pattern[str] | None = None
     splittable: bool = False
 
-    def files(self) -> list[tuple[FileEntry, tuple[Any, ...]]]:
-        """The files as they are now, in order, with the values of their partition columns."""
-        files = [f for f in self.store.files() if self.pattern is None or self.pattern.fullmatch(f.path)]
+    def files(self, known: Container[str] = ()) -> list[tuple[FileEntry, tuple[Any, ...]]]:
+        """The files as they are now, in order, with the values of their partition columns.
+
+        Those with a path in `known` are left out.
+        """
+        files = [f for f in self.store.files(known) if self.pattern is None or self.pattern.fullmatch(f.path)]
         if not self.partitioning.keys:
             return [(file, ()) for file in files]
         placed = [(file, self.partitioning.values(self.store.relative(file.path))) for file in files]
         return [(file, values) for file, values in placed if values is not None]
 
-    def splits(self) -> list[FileSplit]:
-        return cut(self.files(), self.splittable)
+    def splits(self, known: Container[str] = ()) -> list[FileSplit]:
+        return cut(self.files(known), self.splittable)

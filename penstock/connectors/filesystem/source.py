@@ -11,7 +11,7 @@ Files that are found later, with a monitor interval, are splits of their own.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from penstock.common.datatypes import RowType
 from penstock.connectors.filesystem.blocks import START, BlockReader, Place
 from penstock.connectors.filesystem.listing import FileListing
 from penstock.connectors.filesystem.reader import FileScan, FileSplit
+from penstock.connectors.seen_files import SeenFiles
 from penstock.connectors.source import (
     ArrowBatch,
     ArrowReader,
@@ -73,13 +74,13 @@ class FileTableEnumerator(SplitEnumerator):
     """The files of a table: as they are at the start, and with an interval the ones that come later.
 
     Args:
-        list_files: The files as they are now.
-        restored: How many splits were handed out, and the files in them.
+        list_files: The files as they are now, without those whose paths are given.
+        restored: How many splits were handed out, and which files were in them.
     """
 
     def __init__(
         self,
-        list_files: Callable[[], Sequence[FileSplit]],
+        list_files: Callable[[Container[str]], Sequence[FileSplit]],
         parallelism: int,
         interval_ms: int | None = None,
         restored: Any = None,
@@ -87,8 +88,8 @@ class FileTableEnumerator(SplitEnumerator):
         self._list_files = list_files
         self._parallelism = parallelism
         self._interval_ms = interval_ms
-        count, known = restored or (0, ())
-        self._known: set[str] = set(known)
+        count, known = restored or (0, b"")
+        self._known = SeenFiles(known)
         self._started = restored is not None
         self._next_look_ms = 0
         self._count: int = count
@@ -97,9 +98,10 @@ class FileTableEnumerator(SplitEnumerator):
         now_ms = int(time.time() * 1000)
         if self._started and (self._interval_ms is None or now_ms < self._next_look_ms):
             return ()
-        new = [file for file in self._list_files() if _file_id(file) not in self._known]
+        new = self._list_files(self._known)
         self._next_look_ms = now_ms + (self._interval_ms or 0)
-        self._known.update(_file_id(file) for file in new)
+        for file in new:
+            self._known.add(file.file.path)
         first, self._started = not self._started, True
         if not first:
             return [self._split((file,)) for file in new]
@@ -120,12 +122,12 @@ class FileTableEnumerator(SplitEnumerator):
     def no_more_splits(self) -> bool:
         return self._interval_ms is None and self._started
 
+    @property
+    def remembers_splits(self) -> bool:
+        return True
+
     def snapshot(self) -> Any:
-        return (self._count, sorted(self._known)) if self._started else None
-
-
-def _file_id(file: FileSplit) -> str:
-    return f"{file.file.path}@{file.start}"
+        return (self._count, self._known.snapshot()) if self._started else None
 
 
 class FileTableReader(ArrowReader):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import pathlib
+from collections.abc import Container
 from typing import Any
 
 import pyarrow as pa
@@ -53,8 +54,8 @@ class Folder:
     def __init__(self, *names: str) -> None:
         self.names = list(names)
 
-    def splits(self) -> list[FileSplit]:
-        return [FileSplit(FileEntry(name, 9, 0), 0, 9) for name in self.names]
+    def splits(self, known: Container[str] = ()) -> list[FileSplit]:
+        return [FileSplit(FileEntry(name, 9, 0), 0, 9) for name in self.names if name not in known]
 
 
 def files_of(splits: Any) -> list[str]:
