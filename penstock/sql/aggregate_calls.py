@@ -8,6 +8,7 @@ ConvertedAggregate      create_accumulator, accumulate, retract, merge, get_valu
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -133,14 +134,13 @@ class ConvertedAggregate(_AroundFunction):
         self._types = tuple(types)
         self._result_type = function.result
         self._zone = zone
-        self._converts: list[Callable[[Any], Any] | None] | None = None
-        self._result: Callable[[Any], Any] | None = None
 
     def defines(self, method: str) -> bool:
         return defines(self._function, method)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_converts": None, "_result": None}
+        """Conversions are made anew where they are used: they cannot be pickled."""
+        return {k: v for k, v in self.__dict__.items() if k not in ("_converts", "_to_result")}
 
     def create_accumulator(self) -> Any:
         return self._function.create_accumulator()
@@ -158,13 +158,20 @@ class ConvertedAggregate(_AroundFunction):
         value = self._function.get_value(accumulator)
         if value is None or self._pandas:
             return value
-        return to_spark(self._result_type)(value) if self._result is None else self._result(value)
+        return self._to_result(value)
+
+    @cached_property
+    def _to_result(self) -> Callable[[Any], Any]:
+        return to_spark(self._result_type)
+
+    @cached_property
+    def _converts(self) -> list[Callable[[Any], Any] | None]:
+        """For each argument what makes PyFlink's value of it; empty if all are so already."""
+        found = [] if self._pandas else [_conversion(t, self._zone) for t in self._types]
+        return found if any(found) else []
 
     def _converted(self, args: Sequence[Any]) -> Sequence[Any]:
-        if self._converts is None:
-            self._converts = [] if self._pandas else [_conversion(t, self._zone) for t in self._types]
-            self._result = to_spark(self._result_type)
-        if not any(self._converts):
+        if not self._converts:
             return args
         return [
             v if convert is None or v is None else convert(v)

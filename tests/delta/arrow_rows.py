@@ -9,14 +9,14 @@ from penstock.delta.base import Batch, DeltaOperator
 from penstock.delta.columns import HIDDEN, named
 
 
-def table_of(batch, types):
-    """A batch in columns of the Arrow types."""
+def table_of(batch, types, first=0):
+    """A batch in columns of the Arrow types; `first` is the place of its first row in the order of arrival."""
     columns = [pa.array([row[i] for row in batch.rows], data_type) for i, data_type in enumerate(types)]
     marks = batch.watermarks or [MIN_WATERMARK] * len(batch)
     hidden = [
         pa.array(batch.kinds, pa.int8()),
         pa.array(marks, pa.int64()),
-        pa.array(range(len(batch)), pa.int64()),
+        pa.array(range(first, first + len(batch)), pa.int64()),
     ]
     return named([*columns, *hidden])
 
@@ -137,9 +137,9 @@ class ByColumns(DeltaOperator):
         self._tables = {}
 
     def process(self, input_index, batch):
-        parts = [
-            table_of(part, self._types[input_index]) for part in _halves(batch, len(batch) // 2) if len(part)
-        ]
+        half, types = len(batch) // 2, self._types[input_index]
+        first, second = _halves(batch, half)
+        parts = [table_of(part, types, at) for part, at in ((first, 0), (second, half)) if len(part)]
         if self._local is not None:
             parts = [self._local(part) for part in parts]
         table = pa.concat_tables(parts)

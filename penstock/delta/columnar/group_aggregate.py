@@ -133,7 +133,7 @@ class ColumnarGroupAggregate(ColumnarOperator):
         groups = self._groups.key_groups(news)
         news = self._with_new_values(table, news, groups)
         places = self._groups.places(news, groups)
-        known, before = self._before(news, places)
+        known, before = self._groups.newest_of(news, places)
         now = self._together(news, known, before)
         self._put_out(before, known, now)
         stored = now.append_column(PLACE, pa.array(places))
@@ -164,20 +164,6 @@ class ColumnarGroupAggregate(ColumnarOperator):
                 news = news.append_column(f"c{at}", pa.array(count))
                 at += 1
         return news
-
-    def _before(self, news: pa.Table, places: Ints) -> tuple[Ints, pa.Table]:
-        """Which of the keys have a stored row, and these rows in their order."""
-        known, tables = [], []
-        missing = np.ones(len(places), bool)
-        for rows, found in self._groups.find(news, places):
-            first = missing[rows]
-            known.append(rows[first])
-            tables.append(found.filter(pa.array(first)).drop_columns([PLACE]))
-            missing[rows] = False
-        rows = np.concatenate(known) if known else np.zeros(0, np.int64)
-        order = np.argsort(rows)
-        stored = pa.concat_tables(tables) if tables else news.slice(0, 0)
-        return rows[order], stored.take(pa.array(order))
 
     def _together(self, news: pa.Table, known: Ints, before: pa.Table) -> pa.Table:
         """A row per key, in the order of `news`: what is known of it now."""

@@ -21,7 +21,7 @@ from penstock.common.group_codes import group_codes
 from penstock.delta.base import DeltaContext
 from penstock.delta.columnar.hashing import row_hashes
 from penstock.delta.columnar.key_groups import by_group
-from penstock.delta.columnar.table_log import StoredTable, TableLog
+from penstock.delta.columnar.table_log import StoredTable, TableLog, same_tables
 from penstock.delta.columns import Ints
 
 PLACE = "__place"
@@ -37,11 +37,7 @@ class _Batch:
     places: Ints
 
     def is_of(self, stored: list[StoredTable]) -> bool:
-        return len(self.stored) == len(stored) and all(map(_same, self.stored, stored))
-
-
-def _same(one: StoredTable, other: StoredTable) -> bool:
-    return one is other
+        return same_tables(self.stored, stored)
 
 
 class HashedLog(TableLog):
@@ -74,6 +70,20 @@ class HashedLog(TableLog):
         """The stored rows with the names of the table's rows: in each batch, from the newest on, which rows of the
         table have one, and those."""
         return [self._find_in(batch, table, places) for batch in self._refreshed()]
+
+    def newest_of(self, table: pa.Table, places: Ints) -> tuple[Ints, pa.Table]:
+        """Which of the table's rows have a stored one, and the newest of each, in their order."""
+        known, tables = [], []
+        missing = np.ones(len(places), bool)
+        for rows, found in self.find(table, places):
+            first = missing[rows]
+            known.append(rows[first])
+            tables.append(found.filter(pa.array(first)).drop_columns([PLACE]))
+            missing[rows] = False
+        rows = np.concatenate(known) if known else np.zeros(0, np.int64)
+        order = np.argsort(rows)
+        stored = pa.concat_tables(tables) if tables else table.slice(0, 0)
+        return rows[order], stored.take(pa.array(order))
 
     def _refreshed(self) -> list[_Batch]:
         """The batches as they are in the state, the newest first."""

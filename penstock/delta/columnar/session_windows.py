@@ -33,7 +33,7 @@ from penstock.delta.base import INSERT, DeltaContext
 from penstock.delta.columnar.base import ColumnarOperator
 from penstock.delta.columnar.results import added_up, columnar_result
 from penstock.delta.columnar.sessions import assigned
-from penstock.delta.columnar.table_log import StoredTable, TableLog
+from penstock.delta.columnar.table_log import StoredTable, TableLog, same_tables
 from penstock.delta.columns import HIDDEN, WATERMARK, Ints, filled, millis, named
 from penstock.delta.kept import WINDOW_ENDS, Kept, results
 from penstock.delta.local.aggregate import PreAggregate
@@ -100,8 +100,7 @@ class ColumnarSessionAggregate(ColumnarOperator):
     def _load(self) -> None:
         """The open sessions: those of the epoch before, unless the state is another than it left."""
         version = self._log.version()
-        known = self._version
-        if known is None or len(known) != len(version) or any(map(_is_other, known, version)):
+        if self._version is None or not same_tables(self._version, version):
             batches = list(self._log.batches().values())
             self._open = self._latest(pa.concat_tables(batches)) if batches else None
             self._version = version
@@ -234,7 +233,3 @@ class ColumnarSessionAggregate(ColumnarOperator):
         rows = sessions.num_rows
         hidden = [filled(INSERT, rows, np.int8), pa.array(ends - 2), filled(0, rows)]
         self.output_tables.append(named([*columns, *hidden]))
-
-
-def _is_other(one: StoredTable, other: StoredTable) -> bool:
-    return one is not other

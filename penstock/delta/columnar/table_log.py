@@ -14,6 +14,7 @@ again, also if another process has added batches meanwhile.
 
 from __future__ import annotations
 
+import operator
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 
@@ -55,6 +56,11 @@ def _read(schema_bytes: bytes, data: bytes) -> StoredTable:
     if schema is None:
         schema = _schemas[schema_bytes] = pa.ipc.read_schema(pa.py_buffer(schema_bytes))
     return StoredTable(pa.Table.from_batches([pa.ipc.read_record_batch(pa.py_buffer(data), schema)]))
+
+
+def same_tables(some: Sequence[StoredTable], others: Sequence[StoredTable]) -> bool:
+    """Whether they are the very same objects."""
+    return len(some) == len(others) and all(map(operator.is_, some, others))
 
 
 class TableLog:

@@ -158,6 +158,18 @@ class PreAggregate(LocalStage):
             calls += [(f"a{number}", call) for call in _ARROW_CALLS[spec.function]]
         return self._grouped(pa.table(inputs), [*calls, _ALL_ROWS])
 
+    def each_row(self, table: pa.Table) -> pa.Table:
+        """The partial columns and the number of rows, of each row by itself."""
+        ones = filled(1, table.num_rows)
+        columns = []
+        for spec in self._specs:
+            column = self._argument(spec, table)
+            for call in _ARROW_CALLS[spec.function]:
+                counts = call == "count"
+                valid = ones if column is None or not counts else pc.is_valid(column).cast(pa.int64())
+                columns.append(valid if counts else column)
+        return pa.table([*columns, ones], names=[name for name, _ in self.adding()])
+
     def combine(self, table: pa.Table) -> pa.Table:
         """Partial results of the same key (and slice) added up."""
         return self._grouped(table, self.adding())

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
+import msgspec
+
 
 class NotFound(Exception):
     """Nothing is at the path."""
@@ -27,13 +29,19 @@ def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-# Made once: json.loads makes a decoder for every text that is not read in the usual way.
-_DECODER = json.JSONDecoder(parse_float=decimal.Decimal, parse_constant=_refuse_constant)
+_FAST = msgspec.json.Decoder(float_hook=decimal.Decimal)
+_PATIENT = json.JSONDecoder(parse_float=decimal.Decimal, parse_constant=_refuse_constant)
 
 
 def read(text: str) -> Any:
-    """The document as Python values, numbers with a fraction as Decimal; raises ValueError."""
-    return _DECODER.decode(text)
+    """The document as Python values, numbers with a fraction as Decimal; raises ValueError.
+
+    What the fast decoder does not take is for the other to judge: only that one takes half a surrogate pair.
+    """
+    try:
+        return _FAST.decode(text)
+    except (msgspec.DecodeError, UnicodeError):
+        return _PATIENT.decode(text)
 
 
 # --- paths ----------------------------------------------------------------------------------------------

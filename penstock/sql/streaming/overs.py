@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from penstock.common.datatypes import DataType
 from penstock.common.errors import ValidationError
 from penstock.delta.base import DeltaOperator
+from penstock.delta.columnar.over import ColumnarOver, can_be_running
 from penstock.delta.time.ordered_over import OrderedOver
 from penstock.delta.time.over import EventTimeOver, ProcessingTimeOver
 from penstock.delta.time.over_functions import OrderFunction, OverFrame
@@ -37,7 +39,7 @@ def plan_over(planner: Planner, plan: Over) -> Stream:
     specs = [_spec(call, columns, planner.zone) for call in plan.calls]
     by_time = _time_of(stream, first)
     if by_time and not stream.retracts:
-        operator = _operator(stream, first, partition, specs)
+        operator = _operator(stream, first, partition, specs, [rex.type for rex in columns.rexes])
     else:
         operator = _ordered(planner, stream, first, partition, specs, columns)
     wide = columns.of(stream)
@@ -70,12 +72,17 @@ def _time_of(stream: Stream, call: OverCall) -> str:
     return stream.fields[call.order[0].rex.index].time
 
 
-def _operator(stream: Stream, call: OverCall, partition: list[int], specs: list[Any]) -> DeltaOperator:
+def _operator(
+    stream: Stream, call: OverCall, partition: list[int], specs: list[Any], types: list[DataType]
+) -> DeltaOperator:
     frame, key = _frame(call), call.order[0]
     assert isinstance(key.rex, InputRef)
     if key.descending:
         raise ValidationError("OVER must be ordered by time ascending in streaming mode", do="leave DESC out")
-    if stream.fields[key.rex.index].time == "proctime":
+    by_clock = stream.fields[key.rex.index].time == "proctime"
+    if can_be_running(frame, specs, types, partition):
+        return ColumnarOver(partition, None if by_clock else key.rex.index, frame, specs, types)
+    if by_clock:
         return ProcessingTimeOver(partition, frame, specs)
     return EventTimeOver(partition, key.rex.index, frame, specs)
 
