@@ -197,12 +197,17 @@ def _define(graph: StreamGraph, configuration: Configuration, job_name: str, pla
         operators=operators,
         configuration=settings,
         batch_mode=graph.settings.batch_mode,
-        backend=configuration.get(StateOptions.BACKEND) or "lmdb",
+        backend=_backend(configuration),
         storage=place.storage,
         local_dir=place.local_dir,
         job_parameters=configuration.get(PipelineOptions.GLOBAL_JOB_PARAMETERS) or {},
         worker_memory_bytes=configuration.get(WorkerOptions.MEMORY_LIMIT),
     )
+
+
+def _backend(configuration: Configuration) -> str:
+    """LMDB unless somebody says otherwise. Flink's own default is a heap; there tasks stay where their state is."""
+    return configuration.get(StateOptions.BACKEND) if configuration.contains(StateOptions.BACKEND) else "lmdb"
 
 
 def _for_tasks(graph: StreamGraph) -> StreamGraph:
