@@ -18,6 +18,7 @@ from penstock.catalog.modules import Modules
 from penstock.catalog.objects import CatalogTable, CatalogView
 from penstock.catalog.partitions import CatalogModel
 from penstock.common.near_names import did_you_mean
+from penstock.util.exceptions import TableAlreadyExistException
 
 Path = tuple[str, ...]
 
@@ -139,7 +140,11 @@ class CatalogManager:
                 raise CatalogError(f"temporary table '{identifier}' already exists")
             self.temporary[identifier] = table
             return identifier
-        self._checked(identifier).create_table(identifier.to_object_path(), table, if_not_exists)
+        try:
+            self._checked(identifier).create_table(identifier.to_object_path(), table, if_not_exists)
+        except TableAlreadyExistException as error:
+            place = f"`{identifier.catalog_name}`.`{identifier.database_name}`.`{identifier.object_name}`"
+            raise type(error)(f"Could not execute CreateTable in path {place}: {error.what}") from error
         return identifier
 
     def name_unnamed(self, table: Any) -> str:

@@ -6,7 +6,7 @@ A `Schema` holds computed columns and watermarks as SQL text. They get their typ
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from penstock.common.datatype_parser import parse_type
@@ -23,7 +23,8 @@ __all__ = ["Schema", "SchemaColumn", "WatermarkDeclaration"]
 class SchemaColumn:
     """One declared column: physical (only a type), computed (`expression`) or metadata (`metadata_key`).
 
-    `metadata_key` is the key that was written, or the column's own name where none was.
+    `metadata_key` is the key that was written, or the column's own name where none was. `declared_as` is the text
+    of a type that was declared as text: `str()` shows such a type in brackets, as Flink does.
     """
 
     name: str
@@ -33,6 +34,7 @@ class SchemaColumn:
     is_virtual: bool = False
     has_own_key: bool = True
     comment: str | None = None
+    declared_as: str | None = field(default=None, compare=False)
 
     @property
     def is_physical(self) -> bool:
@@ -121,7 +123,8 @@ class Schema:
             return self
 
         def column(self, column_name: str, data_type: str | DataType) -> Schema.Builder:
-            return self._add(SchemaColumn(column_name, _as_type(data_type)))
+            said = data_type if isinstance(data_type, str) else None
+            return self._add(SchemaColumn(column_name, _as_type(data_type), declared_as=said))
 
         def column_by_expression(self, column_name: str, expr: Any) -> Schema.Builder:
             return self._add(SchemaColumn(column_name, expression=_as_text(expr)))
@@ -140,6 +143,7 @@ class Schema:
                 metadata_key=key,
                 is_virtual=is_virtual,
                 has_own_key=metadata_key is not None,
+                declared_as=data_type if isinstance(data_type, str) else None,
             )
             return self._add(column)
 
@@ -174,13 +178,18 @@ def _as_type(data_type: str | DataType) -> DataType:
 
 
 def _as_text(expression: Any) -> str:
-    return expression if isinstance(expression, str) else str(expression)
+    """The SQL of an expression; `call_sql(...)` shows its text in brackets, which are not part of it."""
+    if isinstance(expression, str):
+        return expression
+    return getattr(getattr(expression, "_node", None), "text", None) or str(expression)
 
 
 def _describe(column: SchemaColumn) -> str:
     if column.is_computed:
         return f"AS [{column.expression}]"
     text = column.data_type.as_summary() if column.data_type is not None else ""
+    if column.declared_as is not None:
+        text = f"[{column.declared_as}]"
     if column.is_metadata:
         text += " METADATA" + (f" FROM '{column.metadata_key}'" if column.has_own_key else "")
         text += " VIRTUAL" if column.is_virtual else ""

@@ -3,21 +3,39 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from penstock.common.errors import ValidationError
 from penstock.common.logical_types import DataType
 
 
-class ArrayType(DataType):
-    """An ordered list of elements of one type; positions count from 1."""
+def _each(values: Iterable[Any] | None, convert: Callable[[Any], Any]) -> list[Any] | None:
+    """The elements of a collection, converted: between Python's objects and numbers that stand for them."""
+    return None if values is None else [convert(v) for v in values]
+
+
+class _ElementsType(DataType):
+    """What arrays and multisets share."""
 
     _parameters = ("element_type",)
 
     def __init__(self, element_type: DataType, nullable: bool = True) -> None:
         super().__init__(nullable)
         self.element_type = element_type
+
+    def need_conversion(self) -> bool:
+        return self.element_type.need_conversion()
+
+    def to_sql_type(self, obj: Any) -> Any:
+        return _each(obj, self.element_type.to_sql_type) if self.need_conversion() else obj
+
+    def from_sql_type(self, obj: Any) -> Any:
+        return _each(obj, self.element_type.from_sql_type) if self.need_conversion() else obj
+
+
+class ArrayType(_ElementsType):
+    """An ordered list of elements of one type; positions count from 1."""
 
     def _sql(self) -> str:
         return f"ARRAY<{self.element_type.as_sql()}>"
@@ -46,6 +64,21 @@ class MapType(DataType):
         self.key_type = key_type
         self.value_type = value_type
 
+    def need_conversion(self) -> bool:
+        return self.key_type.need_conversion() or self.value_type.need_conversion()
+
+    def to_sql_type(self, obj: Any) -> Any:
+        key, value = self.key_type.to_sql_type, self.value_type.to_sql_type
+        return (
+            obj if obj is None or not self.need_conversion() else {key(k): value(v) for k, v in obj.items()}
+        )
+
+    def from_sql_type(self, obj: Any) -> Any:
+        key, value = self.key_type.from_sql_type, self.value_type.from_sql_type
+        return (
+            obj if obj is None or not self.need_conversion() else {key(k): value(v) for k, v in obj.items()}
+        )
+
     def _sql(self) -> str:
         return f"MAP<{self.key_type.as_sql()}, {self.value_type.as_sql()}>"
 
@@ -64,14 +97,8 @@ class MapViewType(DataType):
         self._value_type = value_type
 
 
-class MultisetType(DataType):
+class MultisetType(_ElementsType):
     """A bag: each element with how often it occurs."""
-
-    _parameters = ("element_type",)
-
-    def __init__(self, element_type: DataType, nullable: bool = True) -> None:
-        super().__init__(nullable)
-        self.element_type = element_type
 
     def _sql(self) -> str:
         return f"MULTISET<{self.element_type.as_sql()}>"
@@ -166,7 +193,8 @@ class RowType(DataType):
         return f"ROW<{', '.join(f.text(f.data_type.as_summary()) for f in self.fields)}>"
 
     def __repr__(self) -> str:
-        return f"RowType({', '.join(repr(field) for field in self.fields)})"
+        fields = ",".join(repr(field) for field in self.fields)
+        return f"RowType({fields}, {str(self.is_nullable).lower()})"
 
 
 class UserDefinedType(DataType, ABC):

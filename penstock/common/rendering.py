@@ -56,13 +56,34 @@ def render_java(value: Any, type_info: TypeInformation | None) -> str:
     if value is None:
         return "null"
     if isinstance(type_info, ExternalTypeInfo):
-        return render_java(value, type_info.type_info)
+        return render_java(_with_local_times(value), type_info.type_info)
     if isinstance(type_info, BasicTypeInfo) and type_info.basic_type is BasicType.FLOAT:
         return java_float(value)
     for kind, show in _COMPOSITES.items():
         if isinstance(type_info, kind):
             return show(value, type_info)
     return _scalar(value)
+
+
+def _with_local_times(value: Any) -> Any:
+    """A value of a table: its moments are `LocalDateTime`s, not `Timestamp`s, and print as such."""
+    if isinstance(value, datetime.datetime):
+        return _LocalDateTime.combine(value.date(), value.timetz())
+    if isinstance(value, Row):
+        made = Row(*(_with_local_times(v) for v in value))
+        made.set_row_kind(value.get_row_kind())
+        return made
+    if isinstance(value, list):
+        return [_with_local_times(v) for v in value]
+    return value
+
+
+class _LocalDateTime(datetime.datetime):
+    """A moment without a zone, as Java's `LocalDateTime` prints it: no seconds that are zero."""
+
+    def __str__(self) -> str:
+        text = self.isoformat(timespec="milliseconds" if self.microsecond % 1000 == 0 else "microseconds")
+        return text.removesuffix(".000").removesuffix(":00") if not self.microsecond else text
 
 
 def _tuple(value: Any, type_info: Any) -> str:
@@ -100,6 +121,8 @@ def _scalar(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, float):
         return java_double(value)
+    if isinstance(value, _LocalDateTime):
+        return str(value)
     if isinstance(value, datetime.datetime):
         return _java_timestamp(value)
     if isinstance(value, Instant):

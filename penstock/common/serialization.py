@@ -105,7 +105,7 @@ class RowFieldExtractorSchema(SerializationSchema):
 
     def __init__(self, field_index: int) -> None:
         if field_index < 0:
-            raise ValidationError(f"field index {field_index}", do="pass zero or more")
+            raise ValidationError(f"Field index must be non-negative, got {field_index}")
         self.field_index = field_index
 
     def serialize(self, element: Any) -> bytes:

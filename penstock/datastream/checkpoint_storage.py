@@ -67,7 +67,7 @@ class FileSystemCheckpointStorage(CheckpointStorage):
                 "a FileSystemCheckpointStorage needs a directory",
                 do="FileSystemCheckpointStorage('file:///checkpoints')",
             )
-        self._checkpoint_path = str(checkpoint_path)
+        self._checkpoint_path = str(checkpoint_path).rstrip("/") or "/"
         self._threshold = file_state_size_threshold
         self._buffer = write_buffer_size
 

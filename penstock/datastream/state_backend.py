@@ -7,6 +7,7 @@ the same with either.
 from __future__ import annotations
 
 import enum
+from urllib.parse import urlsplit
 
 from penstock.common.errors import NotSupportedError
 from penstock.datastream.builder import deprecated
@@ -76,7 +77,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         if not paths:
             self._paths = None
             return
-        self._paths = [path.removeprefix("file://") for path in paths]
+        self._paths = [urlsplit(path).path.rstrip("/") or "/" for path in paths]
 
     def get_db_storage_paths(self) -> list[str] | None:
         return self._paths

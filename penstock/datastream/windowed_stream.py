@@ -67,7 +67,6 @@ class _Windows:
         self._evictor: Evictor | None = None
         self._allowed_lateness_ms = 0
         self._late_tag: OutputTag | None = None
-        self._check_trigger(window_assigner.get_default_trigger(self.get_execution_environment()))
 
     def get_execution_environment(self) -> StreamExecutionEnvironment:
         """The environment of the stream."""

@@ -27,11 +27,13 @@ _KINDS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.DataType], DataT
     (pa.types.is_timestamp, lambda t: DataTypes.TIMESTAMP(_PRECISIONS[t.unit])),
     (
         pa.types.is_map,
-        lambda t: DataTypes.MAP(from_arrow_type(t.key_type), from_arrow_type(t.item_type)),
+        lambda t: DataTypes.MAP(
+            from_arrow_type(t.key_type, False), from_arrow_type(t.item_type, t.item_field.nullable)
+        ),
     ),
     (
         lambda t: pa.types.is_list(t) or pa.types.is_large_list(t),
-        lambda t: DataTypes.ARRAY(from_arrow_type(t.value_type)),
+        lambda t: DataTypes.ARRAY(from_arrow_type(t.value_type, t.value_field.nullable)),
     ),
     (
         pa.types.is_struct,

@@ -19,6 +19,7 @@ from penstock.common.datatypes import (
     MultisetType,
     RowType,
     TimestampType,
+    TimeType,
     VarBinaryType,
 )
 from penstock.formats import values as v
@@ -32,21 +33,32 @@ def value_text(value: Any) -> str:
         return v.format_double(value)
     if isinstance(value, dt.datetime):
         return _java_moment(value)
-    if isinstance(value, (dt.date, dt.time)):
+    if isinstance(value, dt.time):
+        return _java_time(value)
+    if isinstance(value, dt.date):
         return value.isoformat()
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 def _java_moment(value: dt.datetime) -> str:
-    """LocalDateTime.toString leaves out seconds that are zero and prints fractions in groups of three."""
-    text = value.strftime("%Y-%m-%dT%H:%M")
+    """LocalDateTime.toString, and Instant's where there is a zone."""
+    return f"{value:%Y-%m-%d}T{_java_time(value)}" + ("Z" if value.tzinfo else "")
+
+
+def _java_time(value: dt.time | dt.datetime) -> str:
+    """LocalTime.toString leaves out seconds that are zero and prints fractions in groups of three digits.
+
+    >>> _java_time(dt.time(1)), _java_time(dt.time(1, 2, 3)), _java_time(dt.time(1, 2, 3, 4000))
+    ('01:00', '01:02:03', '01:02:03.004')
+    """
+    text = value.strftime("%H:%M")
     if value.second or value.microsecond:
         text += value.strftime(":%S")
     if value.microsecond:
         text += (
             f".{value.microsecond:06d}" if value.microsecond % 1000 else f".{value.microsecond // 1000:03d}"
         )
-    return text + ("Z" if value.tzinfo else "")
+    return text
 
 
 def text_of(data_type: DataType) -> Callable[[Any], str]:
@@ -57,7 +69,7 @@ def text_of(data_type: DataType) -> Callable[[Any], str]:
         return v.format_double
     if isinstance(data_type, DecimalType):
         return lambda value: format(value, "f")
-    if isinstance(data_type, (BooleanType, TimestampType, LocalZonedTimestampType)):
+    if isinstance(data_type, (BooleanType, TimeType, TimestampType, LocalZonedTimestampType)):
         return value_text
     if isinstance(data_type, (BinaryType, VarBinaryType)):
         return lambda value: "[" + ", ".join(str(b - 256 if b > 127 else b) for b in value) + "]"

@@ -75,9 +75,9 @@ class WindowOperator(KeyedOperator):
         self.is_merging = isinstance(assigner, MergingWindowAssigner)
         if allowed_lateness_ms < 0:
             raise ValidationError(f"allowed lateness of {allowed_lateness_ms} ms", do="pass zero or more")
-        if self.is_merging and not self.trigger.can_merge():
+        if self.is_merging and trigger is not None and not trigger.can_merge():
             raise ValidationError(
-                f"{self.trigger!r} cannot be used with merging windows, {assigner!r}",
+                f"{trigger!r} cannot be used with merging windows, {assigner!r}",
                 do="implement can_merge and on_merge in the trigger, or use windows that do not merge",
             )
 

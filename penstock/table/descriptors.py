@@ -70,6 +70,9 @@ class Rowtime(Descriptor):
         return dict(self._properties)
 
 
+_OLD_NAMES = {"SQL_TIMESTAMP": "TIMESTAMP(3)", "SQL_DATE": "DATE", "SQL_TIME": "TIME(0)"}
+
+
 class Schema(Descriptor):
     """Fields with types, in order; what follows a field is about that field."""
 
@@ -100,7 +103,7 @@ class Schema(Descriptor):
     def field(self, field_name: str, field_type: DataType | str) -> Schema:
         if field_name in self._fields:
             raise ValidationError(f"duplicate field name {field_name}")
-        text = field_type if isinstance(field_type, str) else field_type.as_sql()
+        text = _OLD_NAMES.get(field_type, field_type) if isinstance(field_type, str) else field_type.as_sql()
         self._fields[field_name] = {"name": field_name, "data-type": text}
         self._last = field_name
         return self

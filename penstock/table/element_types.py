@@ -22,6 +22,7 @@ from penstock.common.datatypes import (
     NullType,
     RowField,
     RowType,
+    UserDefinedType,
 )
 from penstock.common.errors import TypeMismatchError, ValidationError
 from penstock.common.types import Row
@@ -38,7 +39,8 @@ _TYPES: dict[type, DataType] = {
     dt.datetime: DataTypes.TIMESTAMP_LTZ(6),
     dt.time: DataTypes.TIME(),
 }
-_ARRAYS = {
+_ARRAYS: dict[str, DataType] = {
+    "u": DataTypes.CHAR(1, False),
     "f": DataTypes.FLOAT(False),
     "d": DataTypes.DOUBLE(False),
     "b": DataTypes.TINYINT(False),
@@ -67,6 +69,14 @@ def infer_schema(elements: Sequence[Any], names: Sequence[str] | None) -> RowTyp
     return merged
 
 
+def array_element_type(value: array.array[Any]) -> DataType:
+    """The type of the elements of an `array.array`, by its type code; unsigned ones have the next wider type."""
+    found = _ARRAYS.get(value.typecode)
+    if found is None:
+        raise TypeMismatchError(f"an array of type code '{value.typecode}' has no SQL type: {value!r}")
+    return found
+
+
 def _row_type(element: Any, names: Sequence[str] | None) -> RowType:
     return RowType([RowField(name, _type_of(value)) for name, value in _items(element, names)])
 
@@ -92,6 +102,9 @@ def _items(element: Any, names: Sequence[str] | None) -> Iterable[tuple[str, Any
 def _type_of(value: Any) -> DataType:
     if value is None:
         return NullType()
+    own = getattr(value, "__UDT__", None)
+    if isinstance(own, UserDefinedType):
+        return own
     known = _TYPES.get(type(value))
     if known is not None:
         return known
@@ -102,8 +115,8 @@ def _type_of(value: Any) -> DataType:
         return MapType(NullType(), NullType())
     if isinstance(value, list):
         return ArrayType(functools.reduce(lambda a, b: _merged(a, b, ""), map(_type_of, value), NullType()))
-    if isinstance(value, array.array) and value.typecode in _ARRAYS:
-        return ArrayType(_ARRAYS[value.typecode])
+    if isinstance(value, array.array):
+        return ArrayType(array_element_type(value))
     if isinstance(value, (Row, tuple)) or hasattr(value, "__dict__"):
         return _row_type(value, None)
     raise TypeMismatchError(f"values of type {type(value).__name__} have no SQL type: {value!r}")

@@ -27,11 +27,13 @@ from penstock.common.datatypes import (
     LocalZonedTimestampType,
     MapType,
     MultisetType,
+    RowField,
     RowType,
     SmallIntType,
     TimestampType,
     TimeType,
     TinyIntType,
+    UserDefinedType,
     VarBinaryType,
     VarCharType,
 )
@@ -72,17 +74,29 @@ def local_rows(elements: Iterable[Any], row_type: RowType, zone: str, verify: bo
     """Elements as a leaf of a plan; a value that is none of its column's type is refused, with the column's name."""
     converters = [(f.name, _converter(f.data_type, f.name, zone, verify)) for f in row_type]
     rows = [_row(element, row_type, converters, verify) for element in elements]
-    types = [f.data_type for f in row_type]
+    types = [_stored(f.data_type) for f in row_type]
     columns = columns_type(types)
     schema = pa.schema([pa.field(f"c{i}", arrow_type(t)) for i, t in enumerate(types)])
     table = pa.Table.from_batches(list(RowsToArrow(columns).batches(iter(rows))), schema)
-    return LocalRows(tuple(Field(f.name, f.data_type) for f in row_type), LocalTable(table))
+    return LocalRows(
+        tuple(Field(n, t) for n, t in zip(row_type.field_names(), types, strict=True)), LocalTable(table)
+    )
 
 
 def arrow_rows(table: pa.Table, row_type: RowType) -> LocalRows:
     """Columns that are Arrow already."""
     types = [f.data_type for f in row_type]
     schema = pa.schema([pa.field(f"c{i}", arrow_type(t)) for i, t in enumerate(types)])
+    for given, field in zip(table.schema, row_type, strict=True):
+        if (
+            pa.types.is_string(arrow_type(field.data_type)) != _is_text(given.type)
+            and given.type != pa.null()
+        ):
+            raise TypeMismatchError(
+                f"column '{field.name}' is {field.data_type.as_summary()}, the frame's column "
+                f"'{given.name}' is {given.type}",
+                do="convert the column, or declare the type it has",
+            )
     renamed = table.rename_columns([f"c{i}" for i in range(len(types))])
     try:
         cast = renamed.cast(schema)
@@ -91,6 +105,10 @@ def arrow_rows(table: pa.Table, row_type: RowType) -> LocalRows:
             f"the frame does not fit the schema {row_type.as_summary()}: {error}"
         ) from error
     return LocalRows(tuple(Field(f.name, f.data_type) for f in row_type), LocalTable(cast))
+
+
+def _is_text(arrow: pa.DataType) -> bool:
+    return bool(pa.types.is_string(arrow) or pa.types.is_large_string(arrow))
 
 
 def _row(
@@ -138,6 +156,9 @@ def _converter(data_type: DataType, name: str, zone: str, verify: bool) -> Conve
 
 
 def _plain_converter(data_type: DataType, name: str, zone: str, verify: bool) -> Convert:
+    if isinstance(data_type, UserDefinedType):
+        serialize, stored = data_type.serialize, _converter(data_type.sql_type(), name, zone, verify)
+        return lambda value: stored(serialize(value))
     if isinstance(data_type, ArrayType):
         element = _converter(data_type.element_type, name, zone, verify)
         return lambda value: [None if v is None else element(v) for v in value]
@@ -161,6 +182,20 @@ def _plain_converter(data_type: DataType, name: str, zone: str, verify: bool) ->
     return lambda value: value
 
 
+def _stored(data_type: DataType) -> DataType:
+    """What a column of a type holds: objects of users' types are there as what they serialize to."""
+    if isinstance(data_type, UserDefinedType):
+        return _stored(data_type.sql_type()).with_nullability(data_type.is_nullable)
+    if isinstance(data_type, ArrayType):
+        return ArrayType(_stored(data_type.element_type), data_type.is_nullable)
+    if isinstance(data_type, MapType):
+        return MapType(_stored(data_type.key_type), _stored(data_type.value_type), data_type.is_nullable)
+    if isinstance(data_type, RowType):
+        fields = [RowField(f.name, _stored(f.data_type), f.description) for f in data_type]
+        return RowType(fields, data_type.is_nullable)
+    return data_type
+
+
 def _scaled(value: Any, unit: decimal.Decimal) -> decimal.Decimal:
     with decimal.localcontext() as context:
         context.prec = 76
@@ -177,6 +212,8 @@ def _in_utc(value: Any, home: zoneinfo.ZoneInfo) -> dt.datetime:
 def _check(value: Any, data_type: DataType, name: str) -> None:
     accepted = _ACCEPTED.get(type(data_type))
     wrong = accepted is not None and not isinstance(value, accepted)
+    if isinstance(data_type, UserDefinedType):
+        wrong = type(getattr(value, "__UDT__", None)) is not type(data_type)
     if isinstance(value, bool) and not isinstance(data_type, BooleanType):
         wrong = True
     if wrong:

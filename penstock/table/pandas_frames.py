@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from penstock.common.datatypes import DataType, LocalZonedTimestampType, RowField, RowType
+from penstock.common.datatypes import (
+    ArrayType,
+    DataType,
+    LocalZonedTimestampType,
+    MapType,
+    MultisetType,
+    RowField,
+    RowType,
+    TimestampType,
+)
 from penstock.common.errors import TypeMismatchError, ValidationError
 from penstock.common.types import Row, RowKind
 from penstock.formats.arrow_types import from_arrow_type
@@ -52,11 +61,34 @@ def _series(pd: Any, values: list[Any], data_type: DataType) -> Any:
 
     if isinstance(data_type, LocalZonedTimestampType):
         values = [None if v is None else v.to_datetime() if hasattr(v, "to_datetime") else v for v in values]
-        return pd.Series(pd.to_datetime([None if v is None else _naive(v) for v in values]))
+        moments = [None if v is None else _naive(v) for v in values]
+        return pa.array(moments, pa.timestamp(_unit(data_type.precision))).to_pandas()
     made = arrow_type(data_type)
+    if isinstance(data_type, TimestampType):
+        made = pa.timestamp(_unit(data_type.precision))
     if pa.types.is_nested(made):
-        return pd.Series(values, dtype=object)
+        return pa.array([_nested(v, data_type) for v in values], made).to_pandas()
     return pa.array(values, made).to_pandas()
+
+
+def _nested(value: Any, data_type: DataType) -> Any:
+    """A value as Arrow takes it: pandas has rows as dicts, arrays as numpy's, maps as lists of pairs."""
+    if value is None:
+        return None
+    if isinstance(data_type, RowType):
+        return {f.name: _nested(v, f.data_type) for f, v in zip(data_type, value, strict=True)}
+    if isinstance(data_type, ArrayType):
+        return [_nested(v, data_type.element_type) for v in value]
+    if isinstance(data_type, MapType):
+        return [(_nested(k, data_type.key_type), _nested(v, data_type.value_type)) for k, v in value.items()]
+    if isinstance(data_type, MultisetType):
+        return [(_nested(k, data_type.element_type), n) for k, n in value.items()]
+    return _naive(value) if isinstance(data_type, LocalZonedTimestampType) else value
+
+
+def _unit(precision: int) -> str:
+    """The unit of a column of moments in pandas: the coarsest that holds the digits of its type."""
+    return "s" if precision == 0 else "ms" if precision <= 3 else "us" if precision <= 6 else "ns"
 
 
 def _naive(value: Any) -> Any:

@@ -452,16 +452,26 @@ def _type_info(fields: Sequence[Field]) -> TypeInformation:
 def converted(plan: Plan, schema: Schema | None) -> tuple[Plan, bool]:
     """The table in the columns of a target schema: matched by position, cast where that loses nothing.
 
+    Computed columns of the schema are none of the stream's.
     Also whether the last column is the schema's metadata 'rowtime', the timestamp of the elements.
     """
     if schema is None:
         return plan, False
     table = CatalogTable(schema=checked_schema(schema), options={"connector": "datastream"})
-    wanted = [c for c in schema.columns if c.is_physical and c.data_type is not None]
     timestamps = _timestamps(table)
-    if wanted:
-        plan = _in_columns(plan, [*wanted, *timestamps])
+    wanted = [c for c in schema.columns if c in timestamps or c.is_physical]
+    if any(c.is_physical for c in wanted):
+        plan = _timestamps_last(_in_columns(plan, wanted), wanted)
     return plan, bool(timestamps)
+
+
+def _timestamps_last(plan: Plan, columns: Sequence[SchemaColumn]) -> Plan:
+    order = sorted(range(len(columns)), key=lambda i: columns[i].is_metadata)
+    if order == list(range(len(columns))):
+        return plan
+    fields = [plan.fields[i] for i in order]
+    refs = tuple(InputRef(f.type, i, f.time) for i, f in zip(order, fields, strict=True))
+    return Project(tuple(fields), plan, refs)
 
 
 def _in_columns(plan: Plan, wanted: Sequence[SchemaColumn]) -> Plan:

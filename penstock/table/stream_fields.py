@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from penstock.catalog.schema import Schema
-from penstock.common.typeinfo import Types
+from penstock.common.typeinfo import RowTypeInfo, Types
 from penstock.common.types import Row, RowKind
 from penstock.sql.plan.algebra import Field, Plan, Project
 from penstock.sql.plan.rex import InputRef, Rex
@@ -110,19 +110,34 @@ def _arranged(plan: Plan, wanted: Sequence[_Wanted], chosen: dict[str, int]) -> 
 
 
 def typed_stream(stream: DataStream, type_info: Any) -> DataStream:
-    """The rows as elements of a type, without their names."""
-    return stream.map(_plain_row, type_info)
+    """The rows as elements of a type, with the names that the type has."""
+    return stream.map(_Renamed(_names(type_info)), type_info)
 
 
 def flagged_stream(stream: DataStream, type_info: Any) -> DataStream:
     """Changes as (True, row) and (False, row)."""
-    return stream.map(_flagged, Types.TUPLE([Types.BOOLEAN(), type_info]))
+    return stream.map(_Flagged(_names(type_info)), Types.TUPLE([Types.BOOLEAN(), type_info]))
 
 
-def _plain_row(row: Row) -> Row:
-    return Row(*row)
+def _names(type_info: Any) -> list[str] | None:
+    return type_info.get_field_names() if isinstance(type_info, RowTypeInfo) else None
 
 
-def _flagged(row: Row) -> tuple[bool, Row]:
-    added = row.get_row_kind() in (RowKind.INSERT, RowKind.UPDATE_AFTER)
-    return added, Row(*row)
+class _Renamed:
+    """A table's row as a row of another type."""
+
+    def __init__(self, names: list[str] | None) -> None:
+        self._names = names
+
+    def __call__(self, row: Row) -> Row:
+        made = Row(*row)
+        if self._names is not None:
+            made.set_field_names(self._names)
+        return made
+
+
+class _Flagged(_Renamed):
+    """A change as a pair."""
+
+    def __call__(self, row: Row) -> Any:
+        return row.get_row_kind() in (RowKind.INSERT, RowKind.UPDATE_AFTER), super().__call__(row)

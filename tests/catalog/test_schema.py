@@ -21,7 +21,7 @@ def test_a_builder_collects_columns_watermark_and_key() -> None:
     )
     assert [c.name for c in schema.physical_columns] == ["id", "ts"]
     assert schema.primary_key_name == "PK_id"
-    assert "`f` STRING METADATA FROM 'file.name' VIRTUAL" in str(schema)
+    assert "`f` [STRING] METADATA FROM 'file.name' VIRTUAL" in str(schema)
 
 
 def test_a_schema_comes_only_from_a_row_type() -> None:

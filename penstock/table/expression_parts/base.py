@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import decimal
 from typing import TYPE_CHECKING, Any, cast
 
-from penstock.common.datatypes import (
-    INTERVAL_SECOND,
-    BinaryType,
-    BooleanType,
-    CharType,
-    DataType,
-    DataTypes,
-)
 from penstock.common.errors import ValidationError
-from penstock.sql.binder import literals
-from penstock.table.expression_parts.nodes import Apply, Name, Node, Symbol, Value
+from penstock.table.expression_parts.constants import literal
+from penstock.table.expression_parts.nodes import Apply, Name, Node, Symbol
 
 if TYPE_CHECKING:
     from penstock.table.expression import Expression
-
-_INT = range(-(2**31), 2**31)
-_LONG = range(-(2**63), 2**63)
 
 
 def make(node: Node) -> Expression:
@@ -52,58 +39,6 @@ def node_of(value: Any) -> Node:
             do="call it: f(col('a'))",
         )
     return literal(value)
-
-
-def literal(value: Any, data_type: DataType | None = None) -> Value:
-    """A constant, with the type Flink gives it unless one is declared."""
-    if data_type is not None:
-        return Value(_declared(value, data_type), data_type)
-    if isinstance(value, bool):
-        return Value(value, BooleanType(False))
-    if isinstance(value, int):
-        if value in _INT or value in _LONG:
-            return Value(value, DataTypes.INT(False) if value in _INT else DataTypes.BIGINT(False))
-        value = decimal.Decimal(value)
-    if isinstance(value, float):
-        return Value(value, DataTypes.DOUBLE(False))
-    if isinstance(value, str):
-        return Value(value, CharType(len(value), False))
-    if isinstance(value, (bytes, bytearray)):
-        return Value(bytes(value), BinaryType(len(value), False))
-    if isinstance(value, decimal.Decimal):
-        found = literals.number(f"{value:f}" if "." in f"{value:f}" else f"{value:f}.")
-        return Value(value, found.type)
-    return _moment(value)
-
-
-def _moment(value: Any) -> Value:
-    if isinstance(value, dt.datetime):
-        precision = 6 if value.microsecond % 1000 else 3
-        if value.tzinfo is not None:
-            moment = value.astimezone(dt.timezone.utc).replace(tzinfo=None)
-            return Value(moment, DataTypes.TIMESTAMP_LTZ(precision, False))
-        return Value(value, DataTypes.TIMESTAMP(precision, False))
-    if isinstance(value, dt.date):
-        return Value(value, DataTypes.DATE(False))
-    if isinstance(value, dt.time):
-        return Value(value, DataTypes.TIME(3 if value.microsecond else 0, False))
-    if isinstance(value, dt.timedelta):
-        return Value(value // dt.timedelta(milliseconds=1), INTERVAL_SECOND)
-    raise ValidationError(
-        f"cannot derive a data type for the value {value!r}",
-        do="say which: lit(value, DataTypes.…), or use array(…), map_(…), row(…)",
-    )
-
-
-def _declared(value: Any, data_type: DataType) -> Any:
-    """The value as the algebra holds values of that type."""
-    if isinstance(value, dt.timedelta):
-        return value // dt.timedelta(milliseconds=1)
-    if isinstance(value, dt.datetime) and value.tzinfo is not None:
-        return value.astimezone(dt.timezone.utc).replace(tzinfo=None)
-    if value is None and not data_type.is_nullable:
-        raise ValidationError(f"NULL is no value of {data_type.as_summary()}", do="declare a nullable type")
-    return value
 
 
 class Operand:

@@ -139,6 +139,8 @@ class NodeBinder(ExpressionBinder):
         value, data_type = node.value, node.type
         if value is None:
             return literals.null() if data_type == DataTypes.NULL() else cast_rex(literals.null(), data_type)
+        if not value and isinstance(data_type, (ArrayType, MapType)):
+            return _empty(data_type)
         if isinstance(data_type, ArrayType):
             items = tuple(self._value(Value(v, data_type.element_type)) for v in value)
             return cast_rex(self.call("ARRAY", items), data_type)
@@ -168,6 +170,11 @@ class NodeBinder(ExpressionBinder):
     # -- calls -----------------------------------------------------------------------------------------
 
     def _apply(self, node: Apply) -> Rex:
+        own = self._ctx.catalogs.system_functions.get(node.function.lower())
+        if own is not None and node.function not in _NO_FUNCTIONS:
+            user = find_user_function(self._ctx.catalogs, node.function)
+            assert user is not None
+            return self._user(node.function, user, node.args)
         special = _SPECIAL.get(node.function)
         if special is not None:
             return special(self, node)
@@ -444,10 +451,19 @@ class NodeBinder(ExpressionBinder):
             raise self._ctx.error("distinct over a window is not possible in batch mode")
         partition = tuple(self.bind(p) for p in window.partition)
         order = (self.sort_key(window.order),)
+        self._check_order(order[0].rex)
         frame = self._frame_of(window)
         return OverCall(
             call.type, call.name, call.args, partition, order, frame, call.distinct, None, call.function
         )
+
+    def _check_order(self, order: Rex) -> None:
+        """A stream's rows come in the order of their time, so nothing else can order an OVER window."""
+        if self._ctx.streaming and not getattr(order, "time", ""):
+            raise self._ctx.error(
+                f"Second argument in OVER window must be a TIME ATTRIBUTE, but is: {order.type.as_summary()}",
+                do="order by a column with a watermark, or by processing time",
+            )
 
     def _windowed_call(self, node: Node) -> AggCall:
         if isinstance(node, Apply) and node.function in ("LAG", "LEAD"):
@@ -483,6 +499,14 @@ class NodeBinder(ExpressionBinder):
         return self.bind(node)
 
 
+def _empty(data_type: ArrayType | MapType) -> Rex:
+    """ARRAY[] and MAP[] need elements for their types; here the type is known."""
+    nothing = DataTypes.NULL()
+    if isinstance(data_type, ArrayType):
+        return cast_rex(Call(ArrayType(nothing, False), "ARRAY", ()), data_type)
+    return cast_rex(Call(MapType(nothing, nothing, False), "MAP", ()), data_type)
+
+
 def _entry(data_type: MapType) -> tuple[Any, Any]:
     return data_type.key_type, data_type.value_type
 
@@ -507,6 +531,22 @@ _NODES: dict[type, Callable[[NodeBinder, Any], Rex]] = {
     Bound: _B._cannot_stand,
     TableNode: _B._cannot_stand,
 }
+
+_NO_FUNCTIONS = {
+    "as",
+    "asc",
+    "desc",
+    "over",
+    "distinct",
+    "get",
+    "cast",
+    "TRY_CAST",
+    "start",
+    "end",
+    "rowtime",
+    "proctime",
+}
+"""What looks like a call and is part of the expression's form: a user's function of the name does not replace it."""
 
 _SPECIAL: dict[str, Callable[[NodeBinder, Apply], Rex]] = {
     "and": _B._connective,
