@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from penstock.catalog.schema import Schema
@@ -21,6 +21,14 @@ __all__ = [
     "UniqueConstraint",
     "WatermarkSpec",
 ]
+
+
+def _only_text(text: str, data_type: DataType) -> Any:
+    return text
+
+
+resolved_by_text: Callable[[str, DataType], Any] = _only_text
+"""Makes an expression of SQL text. The Table API, which has such expressions, puts it here when it is imported."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +48,8 @@ class Column:
     def computed(name: str, resolved_expression: Any) -> ComputedColumn:
         known = hasattr(type(resolved_expression), "get_output_data_type")
         data_type = resolved_expression.get_output_data_type() if known else resolved_expression.type
-        return ComputedColumn(name, data_type, expression=_sql_text(resolved_expression))
+        given = resolved_expression if known else None
+        return ComputedColumn(name, data_type, expression=_sql_text(resolved_expression), resolved=given)
 
     @staticmethod
     def metadata(
@@ -116,9 +125,11 @@ class ComputedColumn(_Retyped, Column):
     """A column computed from the others whenever the table is read."""
 
     expression: str = ""
+    resolved: Any = field(default=None, compare=False, repr=False)
 
-    def get_expression(self) -> str:
-        return self.expression
+    def get_expression(self) -> Any:
+        """What computes it, as a `ResolvedExpression` of the Table API."""
+        return resolved_by_text(self.expression, self.data_type) if self.resolved is None else self.resolved
 
     def explain_extras(self) -> str | None:
         return f"AS {self.expression}"

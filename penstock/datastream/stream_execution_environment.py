@@ -252,9 +252,17 @@ class StreamExecutionEnvironment(ShippedFiles, LegacyEnvironment):
         return self._add_source(source_name, source, watermark_strategy, type_info)
 
     def create_input(self, input_format: Any, type_info: TypeInformation | None = None) -> DataStream:
-        """Refused: input formats are Java classes."""
-        raise NotSupportedError(
-            "create_input", "input formats are Java classes", where=call_site(), do="use from_source(...)"
+        """A stream of what an input format reads. `AvroInputFormat` is the one there is; others are Java classes."""
+        make = getattr(input_format, "to_source", None)
+        if make is None:
+            raise NotSupportedError(
+                f"create_input with {input_format!r}",
+                "its input format is a Java class",
+                where=call_site(),
+                do="use from_source(...)",
+            )
+        return self._add_source(
+            "Custom File Source", make(), type_info=type_info or input_format.get_produced_type()
         )
 
     def _add_source(

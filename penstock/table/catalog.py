@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import penstock.table.resolved_expression  # noqa: F401  for ComputedColumn.get_expression
 from penstock.catalog.catalog import Catalog, CatalogDescriptor
 from penstock.catalog.errors import CatalogError
 from penstock.catalog.hive import HiveCatalog

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from penstock.catalog import resolved_schema
 from penstock.common.datatypes import DataType
 from penstock.table.expression import Expression
+from penstock.table.expression_parts.nodes import SqlText
 
 __all__ = ["ResolvedExpression"]
 
@@ -45,3 +47,10 @@ class ResolvedExpression(Expression[Any]):
 
     def as_summary_string(self) -> str:
         return str(self)
+
+
+def _of_text(text: str, data_type: DataType) -> ResolvedExpression:
+    return ResolvedExpression(Expression(SqlText(text)), data_type, sql=text)
+
+
+resolved_schema.resolved_by_text = _of_text

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import penstock.table.resolved_expression  # noqa: F401  for ComputedColumn.get_expression
 from penstock.catalog.catalog import Catalog, CatalogDescriptor
 from penstock.catalog.catalog_manager import CatalogManager
 from penstock.catalog.changelog_mode import ChangelogMode

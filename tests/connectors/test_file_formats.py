@@ -1,12 +1,13 @@
 import datetime as dt
 from decimal import Decimal
 
+import pyarrow.parquet as pq
 import pytest
 from epochs import SinkLoop, SourceLoop, travelled
 
 from penstock.common import Row, Types
 from penstock.common.datatypes import DataTypes
-from penstock.common.errors import MalformedRecordError
+from penstock.common.errors import MalformedRecordError, TypeMismatchError
 from penstock.common.time import Instant
 from penstock.connectors.file import columnar, csv
 from penstock.connectors.file import source as file_source
@@ -127,6 +128,35 @@ def test_avro_records_in_parquet(tmp_path):
         AvroParquetReaders.for_generic_record(AVRO), str(tmp_path)
     ).build()
     assert SourceLoop(source).run_to_end() == records
+
+
+UNIONS = AvroSchema.parse_string(
+    """{"type": "record", "name": "r", "fields": [
+        {"name": "u", "type": ["int", "double", "null"]},
+        {"name": "list", "type": {"type": "array", "items": ["string", "boolean"]}},
+        {"name": "map", "type": {"type": "map", "values": ["null", "long", "string"]}},
+        {"name": "plain", "type": {"type": "map", "values": "int"}},
+        {"name": "inner", "type": ["null", {"type": "record", "name": "i", "fields": [
+            {"name": "v", "type": ["bytes", "string"]}]}]}]}"""
+)
+
+
+def test_unions_of_avro_are_groups_in_parquet(tmp_path):
+    records = [
+        {"u": 1, "list": ["a", True], "map": {"x": 1, "y": "z", "n": None}, "plain": {"p": 1}, "inner": None},
+        {"u": 2.5, "list": [], "map": {}, "plain": {}, "inner": {"v": b"b"}},
+        {"u": None, "list": [False], "map": {"q": 0}, "plain": {"p": 0}, "inner": {"v": "s"}},
+    ]
+    write(tmp_path, AvroParquetWriters.for_generic_record(UNIONS), [records])
+    [file] = [f for f in tmp_path.iterdir() if f.is_file() and not f.name.startswith(".")]
+    group = pq.read_schema(file).field("u").type
+    assert [(f.name, str(f.type)) for f in group] == [("member0", "int32"), ("member1", "double")]
+    source = FileSource.for_record_stream_format(
+        AvroParquetReaders.for_generic_record(UNIONS), str(tmp_path)
+    ).build()
+    assert SourceLoop(source, max_records=1).run_to_end() == records
+    with pytest.raises(TypeMismatchError, match="none of the union"):
+        write(tmp_path / "wrong", AvroParquetWriters.for_generic_record(UNIONS), [[{**records[0], "u": "x"}]])
 
 
 def test_avro_messages_round_trip():

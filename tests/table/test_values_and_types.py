@@ -11,13 +11,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from penstock.catalog.resolved_schema import Column
 from penstock.catalog.schema import Schema
 from penstock.common import Row, RowKind, Types
 from penstock.common.datatype_parser import parse_type
-from penstock.common.errors import TypeMismatchError, ValidationError
+from penstock.common.errors import NotSupportedError, TypeMismatchError, ValidationError
 from penstock.common.rendering import render_java
 from penstock.common.typeinfo import ExternalTypeInfo
 from penstock.datastream import StreamExecutionEnvironment
+from penstock.datastream.formats.avro import AvroInputFormat, AvroSchema
 from penstock.formats.java_text import row_text
 from penstock.runtime import submit
 from penstock.runtime.in_process import InProcessEpochs
@@ -266,3 +268,34 @@ def test_retracted_rows_have_the_names_of_their_type(in_process: None) -> None:
     table = tables.from_elements([(1, "a")], ["x", "y"])
     stream = tables.to_retract_stream(table, Types.ROW([Types.LONG(), Types.STRING()]))
     assert [str(e) for e in stream.execute_and_collect()] == ["(True, Row(f0=1, f1='a'))"]
+
+
+def test_a_computed_column_knows_its_expression() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    stream = env.from_collection([(1,)], Types.ROW_NAMED(["a"], [Types.INT()]))
+    schema = Schema.new_builder().column("a", "INT").column_by_expression("b", "a + 1").build()
+    found: Any = (
+        StreamTableEnvironment.create(env)
+        .from_data_stream(stream, schema)
+        .get_resolved_schema()
+        .get_column("b")
+    )
+    assert found.get_expression().as_serializable_string() == "a + 1"
+    assert found.get_expression().get_output_data_type() == DataTypes.INT()
+    again = Column.computed("c", found.get_expression())
+    assert again.get_expression() is not found and again.get_expression().as_serializable_string() == "a + 1"
+
+
+def test_create_input_reads_avro_files(in_process: None, tmp_path: Any) -> None:
+    fastavro = pytest.importorskip("fastavro")
+    schema = AvroSchema.parse_string(
+        '{"type": "record", "name": "r", "fields": [{"name": "u", "type": ["int", "double", "null"]}]}'
+    )
+    records = [{"u": 1}, {"u": 2.5}, {"u": None}]
+    with open(tmp_path / "in.avro", "wb") as file:
+        fastavro.writer(file, schema.parsed, records)
+    env = StreamExecutionEnvironment.get_execution_environment()
+    stream = env.create_input(AvroInputFormat(str(tmp_path / "in.avro"), schema))
+    assert list(stream.map(lambda r: r).execute_and_collect()) == records
+    with pytest.raises(NotSupportedError, match="Java class"):
+        env.create_input(object())

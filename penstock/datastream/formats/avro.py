@@ -12,8 +12,10 @@ from penstock.common.errors import MalformedRecordError, NotSupportedError, Vali
 from penstock.common.io import InputFormat
 from penstock.common.serialization import BulkWriterFactory, DeserializationSchema, SerializationSchema
 from penstock.common.typeinfo import PickledBytesTypeInfo, TypeInformation
-from penstock.connectors.file.avro import AvroWriterFactory, fastavro, parse_schema
+from penstock.connectors.file.avro import AvroFileFormat, AvroWriterFactory, fastavro, parse_schema
+from penstock.connectors.file.source import FileSource
 from penstock.connectors.row_types import row_maker, type_info_of, value_unmaker
+from penstock.datastream.formats.avro_columns import branches
 
 __all__ = [
     "AvroBulkWriters",
@@ -53,18 +55,18 @@ class GenericRecordAvroTypeInfo(PickledBytesTypeInfo):
 
 
 class AvroInputFormat(InputFormat):
-    """Flink 1.x's way to read Avro files."""
+    """Flink 1.x's way to read Avro files, for `create_input`: a file, or the files of a folder, as records."""
 
     def __init__(self, path: str, schema: AvroSchema) -> None:
-        raise NotSupportedError(
-            "AvroInputFormat",
-            "it belongs to create_input, which takes Java input formats",
-            do="use FileSource.for_bulk_file_format(AvroFileFormat(schema.parsed), path)\n"
-            "with AvroFileFormat from penstock.connectors.file.avro",
-        )
+        self.path = path
+        self.schema = schema
 
     def get_produced_type(self) -> TypeInformation:
-        return GenericRecordAvroTypeInfo(self.schema)  # type: ignore[attr-defined]
+        return GenericRecordAvroTypeInfo(self.schema)
+
+    def to_source(self) -> FileSource:
+        """What reads the files."""
+        return FileSource.for_bulk_file_format(AvroFileFormat(self.schema.parsed), self.path).build()
 
 
 class AvroBulkWriters:
@@ -98,20 +100,27 @@ _LOGICAL = {
 }
 
 
-def row_type_of_schema(schema: AvroSchema) -> RowType:
-    """The row type of a record schema."""
-    data_type = _data_type(schema.parsed)
+def row_type_of_schema(schema: AvroSchema, grouped_unions: bool = False) -> RowType:
+    """The row type of a record schema.
+
+    Args:
+        grouped_unions: Whether a union of several types is a row with a member for each, as files of columns have it.
+    """
+    data_type = _data_type(schema.parsed, grouped_unions)
     if not isinstance(data_type, RowType):
         raise ValidationError(f"an Avro record is needed, got {schema}")
     return data_type
 
 
-def _data_type(schema: Any) -> DataType:
+def _data_type(schema: Any, grouped: bool) -> DataType:
     if isinstance(schema, list):
-        kinds = [kind for kind in schema if kind != "null"]
-        if len(kinds) != 1:
+        kinds = branches(schema)
+        if len(kinds) == 1:
+            return _data_type(kinds[0], grouped)
+        if not grouped:
             raise NotSupportedError(f"the Avro union {schema}", "a column has one type")
-        return _data_type(kinds[0])
+        members = [_data_type(kind, grouped) for kind in kinds]
+        return DataTypes.ROW([DataTypes.FIELD(f"member{i}", kind) for i, kind in enumerate(members)])
     if isinstance(schema, str):
         schema = {"type": schema}
     logical = schema.get("logicalType")
@@ -121,12 +130,12 @@ def _data_type(schema: Any) -> DataType:
         return _LOGICAL[logical]
     kind = schema["type"]
     if kind == "record":
-        fields = [DataTypes.FIELD(f["name"], _data_type(f["type"])) for f in schema["fields"]]
+        fields = [DataTypes.FIELD(f["name"], _data_type(f["type"], grouped)) for f in schema["fields"]]
         return DataTypes.ROW(fields)
     if kind == "array":
-        return DataTypes.ARRAY(_data_type(schema["items"]))
+        return DataTypes.ARRAY(_data_type(schema["items"], grouped))
     if kind == "map":
-        return DataTypes.MAP(DataTypes.STRING(), _data_type(schema["values"]))
+        return DataTypes.MAP(DataTypes.STRING(), _data_type(schema["values"], grouped))
     if kind in _SIMPLE:
         return _SIMPLE[kind]()  # type: ignore[no-any-return, operator]
     raise NotSupportedError(f"the Avro type {kind}", "it has no counterpart among the SQL types")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import pathlib
+import time
 from typing import Any
 
 import pytest
 
 from penstock.common import Types
-from penstock.common.errors import NotSupportedError, ValidationError
+from penstock.common.errors import NotSupportedError, StateMigrationError, ValidationError
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.runtime.in_process import InProcessEpochs
 from penstock.sql.streaming import jobs
@@ -367,3 +368,40 @@ def test_plans_of_batch_mode_are_kept_too(tmp_path: pathlib.Path) -> None:
     assert "Catalyst" in load(environment(None, batch=True), plan).explain()
     with pytest.raises(ValidationError, match="compiled for batch mode"):
         load(environment(None), plan)
+
+
+# -- state ---------------------------------------------------------------------------------------------------
+
+
+def _until(done: Any, what: Any) -> None:
+    deadline = time.monotonic() + 60
+    while not done():
+        assert time.monotonic() < deadline, what()
+        time.sleep(0.05)
+
+
+def test_a_savepoint_of_a_plan_is_restored_by_the_plan(tmp_path: pathlib.Path) -> None:
+    """The uids are the plan's own: edited ones, and a parallelism that is another one after the restart."""
+    source = environment(tmp_path)
+    source.execute_sql("ALTER TABLE a SET ('source.monitor-interval' = '100 ms')")
+    plan = compiled(source, "INSERT INTO rows_out SELECT DISTINCT k, v FROM a WHERE v < 3")
+    plan["operators"][1]["uid"] = "seen"
+    result = load(environment(None), plan).execute()
+    _until(lambda: written(tmp_path) == ["0,0", "1,1", "2,2"], lambda: written(tmp_path))
+    job = result.get_job_client()
+    assert job is not None
+    savepoint = job.stop_with_savepoint(False, str(tmp_path / "savepoints")).result()
+
+    (tmp_path / "a" / "more.csv").write_text("0,0\n7,1\n2,2\n")
+    plan["operators"][1]["parallelism"] = 3
+    again = environment(None)
+    again.get_config().set("execution.state-recovery.path", savepoint)
+    job = load(again, plan).execute().get_job_client()
+    assert job is not None
+    _until(lambda: "7,1" in written(tmp_path), lambda: written(tmp_path))
+    job.cancel().result()
+    assert written(tmp_path) == ["0,0", "1,1", "2,2", "7,1"]
+
+    plan["operators"][1]["uid"] = "another"
+    with pytest.raises(StateMigrationError, match="does not have: 'seen'"):
+        load(again, plan).execute().wait()
