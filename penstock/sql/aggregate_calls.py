@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
-from penstock.common.datatypes import DataType, LocalZonedTimestampType
+from penstock.common.datatypes import DataType
 from penstock.common.errors import UserFunctionError
 from penstock.formats.arrow_rows import arrow_type
 from penstock.sql.pandas_values import plain, series_of
@@ -123,7 +122,7 @@ class PandasAggregate(_AroundFunction):
 
 
 class ConvertedAggregate(_AroundFunction):
-    """A user's aggregate in an operator: rows are Rows, local times naive in the session's zone."""
+    """A user's aggregate in an operator: rows are Rows, moments have the session's zone."""
 
     def __init__(self, function: UserFunction, types: Sequence[DataType], zone: str) -> None:
         self.shown_name = function.name if function.pandas else _shown(function.function)
@@ -167,7 +166,7 @@ class ConvertedAggregate(_AroundFunction):
     @cached_property
     def _converts(self) -> list[Callable[[Any], Any] | None]:
         """For each argument what makes PyFlink's value of it; empty if all are so already."""
-        found = [] if self._pandas else [_conversion(t, self._zone) for t in self._types]
+        found = [] if self._pandas else [from_spark(t, self._zone) for t in self._types]
         return found if any(found) else []
 
     def _converted(self, args: Sequence[Any]) -> Sequence[Any]:
@@ -185,10 +184,3 @@ def _short(value: Any) -> str:
 
 def _shown(function: Any) -> str:
     return getattr(function, "shown_name", type(function).__name__)
-
-
-def _conversion(data_type: DataType, zone: str) -> Callable[[Any], Any] | None:
-    if isinstance(data_type, LocalZonedTimestampType):
-        local = ZoneInfo(zone)
-        return lambda moment: moment.astimezone(local).replace(tzinfo=None)
-    return from_spark(data_type)

@@ -27,7 +27,8 @@ def as_pandas(column: pa.Array | pa.ChunkedArray, data_type: DataType, zone: str
     if isinstance(data_type, RowType):
         return _frame(column, data_type, zone)
     if isinstance(data_type, LocalZonedTimestampType):
-        return column.cast(pa.timestamp("us", zone)).to_pandas().dt.tz_localize(None)
+        shown = column.cast(pa.timestamp("us", "UTC")).cast(pa.timestamp("us")).to_pandas()
+        return shown.dt.tz_localize(zone, ambiguous=[False] * len(shown), nonexistent="shift_forward")
     return column.to_pandas(date_as_object=True)
 
 
@@ -88,14 +89,17 @@ def check_result(name: str, found: Any, rows: int) -> Any:
     return found
 
 
-def as_column(name: str, found: pd.Series | pd.DataFrame, data_type: DataType) -> pa.Array:
+def as_column(name: str, found: pd.Series | pd.DataFrame, data_type: DataType, zone: str) -> pa.Array:
     """A result as an Arrow column of the declared type.
+
+    Moments with a zone are shown in the session's; the hour that is shown is taken for UTC, as in rows
+    (`value_conversion.py`).
 
     Raises:
         UserFunctionError: Its values do not fit the type.
     """
     try:
-        return _column(found, data_type)
+        return _column(found, data_type, zone)
     except (pa.ArrowException, TypeError, ValueError) as error:
         given = "a DataFrame" if hasattr(found, "columns") else f"values of type {found.dtype}"
         raise _wrong(
@@ -105,12 +109,14 @@ def as_column(name: str, found: pd.Series | pd.DataFrame, data_type: DataType) -
         ) from error
 
 
-def _column(found: Any, data_type: DataType) -> pa.Array:
+def _column(found: Any, data_type: DataType, zone: str) -> pa.Array:
+    if isinstance(data_type, LocalZonedTimestampType) and getattr(found.dtype, "tz", None) is not None:
+        found = found.dt.tz_convert(zone).dt.tz_localize(None)
     if not isinstance(data_type, RowType) or not hasattr(found, "columns"):
         return pa.Array.from_pandas(found, type=arrow_type(data_type))
     if len(found.columns) != len(data_type.field_names()):
         raise ValueError(f"{len(found.columns)} columns for {len(data_type.field_names())} fields")
-    parts = [_column(found.iloc[:, i], f.data_type) for i, f in enumerate(data_type)]
+    parts = [_column(found.iloc[:, i], f.data_type, zone) for i, f in enumerate(data_type)]
     return pa.StructArray.from_arrays(parts, names=data_type.field_names())
 
 

@@ -24,11 +24,17 @@ from penstock.formats.java_text import row_text
 from penstock.runtime import submit
 from penstock.runtime.in_process import InProcessEpochs
 from penstock.sql.streaming import jobs
-from penstock.table import DataTypes, EnvironmentSettings, StreamTableEnvironment, TableEnvironment
+from penstock.table import (
+    AggregateFunction,
+    DataTypes,
+    EnvironmentSettings,
+    StreamTableEnvironment,
+    TableEnvironment,
+)
 from penstock.table.expression_parts.constants import literal
 from penstock.table.expressions import call_sql, col, lit, row_interval
 from penstock.table.types import UserDefinedType, from_arrow_type
-from penstock.table.udf import udf
+from penstock.table.udf import udaf, udf, udtf
 from penstock.table.window import Over
 
 
@@ -299,3 +305,98 @@ def test_create_input_reads_avro_files(in_process: None, tmp_path: Any) -> None:
     assert list(stream.map(lambda r: r).execute_and_collect()) == records
     with pytest.raises(NotSupportedError, match="Java class"):
         env.create_input(object())
+
+
+# -- moments of the session's zone ---------------------------------------------------------------------------
+
+
+@udf(result_type=DataTypes.STRING())
+def shown(moment: Any) -> str:
+    return f"{moment} in {moment.tzinfo}"
+
+
+@udf(result_type=DataTypes.STRING())
+def shown_first(moments: Any) -> str:
+    return f"{moments[0]} in {moments[0].tzinfo}"
+
+
+@udf(result_type=DataTypes.TIMESTAMP_LTZ(3))
+def same(moment: Any) -> Any:
+    return moment
+
+
+@udf(result_type=DataTypes.TIMESTAMP_LTZ(3))
+def five(moment: Any) -> Any:
+    return dt.datetime(2020, 1, 1, 5)
+
+
+@udf(result_type=DataTypes.TIMESTAMP_LTZ(3))
+def in_utc(moment: Any) -> Any:
+    return moment.astimezone(dt.timezone.utc)
+
+
+@udf(result_type=DataTypes.STRING(), func_type="pandas")
+def shown_series(moments: Any) -> Any:
+    return moments.map(str)
+
+
+@udf(result_type=DataTypes.TIMESTAMP_LTZ(3), func_type="pandas")
+def same_series(moments: Any) -> Any:
+    return moments
+
+
+@udtf(result_types=[DataTypes.STRING()])
+def shown_rows(moment: Any) -> Any:
+    yield str(moment)
+
+
+class ShownAll(AggregateFunction):  # type: ignore[type-arg]
+    def create_accumulator(self) -> Any:
+        return [""]
+
+    def accumulate(self, accumulator: Any, moment: Any) -> None:
+        accumulator[0] += str(moment)
+
+    def get_value(self, accumulator: Any) -> Any:
+        return accumulator[0]
+
+    def get_result_type(self) -> Any:
+        return DataTypes.STRING()
+
+    def get_accumulator_type(self) -> Any:
+        return DataTypes.ARRAY(DataTypes.STRING())
+
+
+MOMENTS = {
+    "SELECT shown(t) FROM moments": "2020-01-01 00:00:00.123000+08:00 in Asia/Shanghai",
+    "SELECT shown_first(a) FROM moments": "2020-01-01 00:00:00.123000+08:00 in Asia/Shanghai",
+    "SELECT shown(same(t)) FROM moments": "2020-01-01 00:00:00.123000+08:00 in Asia/Shanghai",
+    "SELECT shown(five(t)) FROM moments": "2020-01-01 05:00:00+08:00 in Asia/Shanghai",
+    "SELECT shown(in_utc(t)) FROM moments": "2019-12-31 16:00:00.123000+08:00 in Asia/Shanghai",
+    "SELECT shown_series(t) FROM moments": "2020-01-01 00:00:00.123000+08:00",
+    "SELECT shown(same_series(t)) FROM moments": "2020-01-01 00:00:00.123000+08:00 in Asia/Shanghai",
+    "SELECT x FROM moments, LATERAL TABLE(shown_rows(t)) AS r (x)": "2020-01-01 00:00:00.123000+08:00",
+    "SELECT shown_all(t) FROM moments": "2020-01-01 00:00:00.123000+08:00",
+    "SELECT shown_all(t) FROM moments GROUP BY n": "2020-01-01 00:00:00.123000+08:00",
+}
+
+
+def answers(t_env: Any) -> dict[str, Any]:
+    """What each query of MOMENTS gives in a session of Shanghai, of 2020-01-01 00:00:00.123 UTC."""
+    t_env.get_config().set("table.local-time-zone", "Asia/Shanghai")
+    for function in (shown, shown_first, same, five, in_utc, shown_series, same_series, shown_rows):
+        t_env.create_temporary_system_function(function._name, function)
+    t_env.create_temporary_system_function("shown_all", udaf(ShownAll()))
+    moment = dt.datetime(2020, 1, 1, 0, 0, 0, 123000, dt.timezone.utc)
+    columns = parse_type("ROW<n INT, t TIMESTAMP_LTZ(3), a ARRAY<TIMESTAMP_LTZ(3)>>")
+    t_env.create_temporary_view("moments", t_env.from_elements([(1, moment, [moment])], columns))
+    return {sql: list(t_env.execute_sql(sql).collect())[-1][0] for sql in MOMENTS}
+
+
+def test_functions_get_moments_as_in_pyflink(t_env: Any) -> None:
+    assert answers(t_env) == MOMENTS
+
+
+@pytest.mark.spark
+def test_functions_of_bounded_queries_get_moments_as_in_pyflink() -> None:
+    assert answers(TableEnvironment.create(EnvironmentSettings.in_batch_mode())) == MOMENTS

@@ -75,8 +75,8 @@ register("DOT", build_dot)
 def build_array(call: Call, compiler: Compiler) -> Node:
     assert isinstance(call.type, ArrayType)
     element = call.type.element_type
-    if isinstance(element, NullType):
-        raise NoArrowForm("an array of bare NULLs")
+    if isinstance(element, NullType) or not call.args:
+        raise NoArrowForm("an array of bare NULLs, or of nothing")
     nodes = [cast_node(compiler.node(arg), arg.type, element, compiler) for arg in call.args]
     return apply(_array, type_of(call), *nodes)
 

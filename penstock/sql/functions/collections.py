@@ -43,7 +43,7 @@ from penstock.sql.functions.rules import (
     rest,
     scalar,
 )
-from penstock.sql.functions.text import fail_text, let, quoted_name, string
+from penstock.sql.functions.text import fail_text, let, quoted_name, spark_type, string
 
 # --- constructors ---------------------------------------------------------------------------------------
 
@@ -57,6 +57,8 @@ def _array_type(args: Sequence[ArgType]) -> DataType:
 
 def _array(args: Sequence[Arg], result: DataType) -> str:
     assert isinstance(result, ArrayType)
+    if not args:
+        return f"CAST(array() AS {spark_type(result)})"
     element = result.element_type
     texts = ["NULL" if isinstance(element, NullType) else cast_sql(a, element) for a in args]
     return f"array({', '.join(texts)})"
@@ -72,6 +74,8 @@ def _map_type(args: Sequence[ArgType]) -> DataType:
 
 def _map(args: Sequence[Arg], result: DataType) -> str:
     assert isinstance(result, MapType)
+    if not args:
+        return f"CAST(map() AS {spark_type(result)})"
     kinds = (result.key_type, result.value_type)
     texts = [cast_sql(a, kinds[i % 2]) for i, a in enumerate(args)]
     if not result.key_type.is_nullable:

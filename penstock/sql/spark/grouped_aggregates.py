@@ -66,8 +66,7 @@ def register_groups(
 ) -> None:
     from pyspark.sql.functions import arrow_udf
 
-    zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
-    runner = GroupRunner(name, function, types, zone, settings)
+    runner = GroupRunner(name, function, types, settings.zone, settings)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         made = arrow_udf(runner, spark_type(function.result), _ARROW_GROUPED_ITER)  # type: ignore[call-overload]

@@ -23,14 +23,14 @@ from weakref import WeakKeyDictionary
 import pyarrow as pa
 
 from penstock.common.config_values import parse_map
-from penstock.common.datatypes import DataType, LocalZonedTimestampType, TimestampType
+from penstock.common.datatypes import DataType, LocalZonedTimestampType, RowType
 from penstock.common.errors import UserFunctionError
 from penstock.common.pickling import ship, unship
 from penstock.common.surroundings import here
 from penstock.sql.aggregate_calls import PandasAggregate, as_aggregate, defines
 from penstock.sql.async_calls import Waiting, is_async
 from penstock.sql.functions.text import spark_type
-from penstock.sql.pandas_values import as_column, check_result, flattened
+from penstock.sql.pandas_values import as_column, as_pandas, check_result, flattened
 from penstock.sql.user_functions import FunctionContext, Task, UserFunction
 from penstock.sql.value_conversion import from_spark, to_spark
 
@@ -60,11 +60,13 @@ def spark_call(
     waiting = Waiting.of(config or {})
     function: UserFunction = call.function
     types = [a.type for a in call.args]
-    shapes = "|".join([*(spark_type(t) for t in types), repr(waiting), repr(sorted(parameters.items()))])
+    zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
+    more = [zone, repr(waiting), repr(sorted(parameters.items()))]
+    shapes = "|".join([*(spark_type(t) for t in types), *more])
     name = f"penstock_user_{function.key}_{zlib.crc32(shapes.encode()):x}"
     known = _REGISTERED.setdefault(spark, set())
     if name not in known:
-        _register(spark, name, function, types, Settings(parameters, waiting))
+        _register(spark, name, function, types, Settings(parameters, waiting, zone))
         known.add(name)
     return f"{name}({', '.join(args)})"
 
@@ -88,19 +90,32 @@ def _register(
         return
     runner = (AggregateRunner if function.kind == "aggregate" else Runner)(name, function, types, settings)
     made: Any
-    if function.pandas and function.kind == "scalar":
+    if (
+        function.pandas
+        and function.kind == "scalar"
+        and types
+        and any(map(_has_moments, [*types, function.result]))
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            made = arrow_udf(runner.columns, spark_type(function.result), _ARROW_SCALAR)  # type: ignore[call-overload]
+    elif function.pandas and function.kind == "scalar":
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # it wants type hints, which a lambda cannot have
             made = pandas_udf(runner.series, spark_type(function.result), _SCALAR)  # type: ignore[call-overload]
     elif is_async(function.function) and types:
-        zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
-        columns = AsyncColumns(name, function, types, zone, settings)
+        columns = AsyncColumns(name, function, types, settings.zone, settings)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             made = arrow_udf(columns, spark_type(function.result), _ARROW_SCALAR)  # type: ignore[call-overload]
     else:
         made = udf(runner, spark_type(function.result), useArrow=False)  # type: ignore[call-overload]
     spark.udf.register(name, made if function.deterministic else made.asNondeterministic())
+
+
+def _has_moments(data_type: DataType) -> bool:
+    fields = data_type.field_types() if isinstance(data_type, RowType) else []
+    return isinstance(data_type, LocalZonedTimestampType) or any(map(_has_moments, fields))
 
 
 _SCALAR = 200  # PandasUDFType.SCALAR
@@ -113,6 +128,7 @@ class Settings:
 
     parameters: Mapping[str, str]
     waiting: Waiting
+    zone: str = "UTC"
 
 
 def _context(parameters: Mapping[str, str]) -> FunctionContext:
@@ -152,7 +168,8 @@ class Runner:
         self._result_type = function.result
         self._result = to_spark(function.result)
         self._argument_types = list(types)
-        self._arguments = [from_spark(t) for t in types]
+        self._zone = settings.zone
+        self._arguments = [from_spark(t, settings.zone) for t in types]
 
     def __call__(self, *args: Any) -> Any:
         if self._async:
@@ -166,8 +183,14 @@ class Runner:
         found = self._guarded(self.eval(), *map(flattened, args, self._argument_types))
         if args:
             check_result(self._name, found, len(args[0]))
-        as_column(self._name, found, self._result_type)
+        as_column(self._name, found, self._result_type, self._zone)
         return found
+
+    def columns(self, *args: pa.Array) -> pa.Array:
+        """The same between columns of Arrow: Spark's Series of moments have lost their zone."""
+        series = [as_pandas(c, t, self._zone) for c, t in zip(args, self._argument_types, strict=True)]
+        found = check_result(self._name, self._guarded(self.eval(), *series), len(args[0]))
+        return as_column(self._name, found, self._result_type, self._zone)
 
     def rows(self, *args: Any) -> Iterator[tuple[Any, ...]]:
         """What a table function yields or returns, as tuples."""
@@ -261,12 +284,13 @@ class AggregateRunner(Runner):
         self, key: str, function: UserFunction, types: Sequence[DataType], settings: Settings
     ) -> None:
         super().__init__(key, function, types, settings)
-        # Spark hands local times over without a zone.
-        self._types = [TimestampType(6) if isinstance(t, LocalZonedTimestampType) else t for t in types]
+        self._types = list(types)
         self._pandas = function.pandas
+        if function.pandas:  # the rows become Series first, which then get the session's zone
+            self._arguments = [from_spark(t, "UTC") for t in types]
 
     def __call__(self, rows: Any) -> Any:
-        function = self.aggregate("UTC")
+        function = self.aggregate(self._zone)
         accumulator = self._guarded(function.create_accumulator)
         for row in rows or ():
             values = list(row)[: len(self._arguments)]

@@ -5,11 +5,10 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
-from penstock.common.datatypes import DataType, LocalZonedTimestampType
+from penstock.common.datatypes import DataType
 from penstock.common.errors import UserFunctionError
 from penstock.common.pickling import ship, unship
 from penstock.formats.arrow_rows import ArrowToRows, columns_type
@@ -21,12 +20,11 @@ from penstock.sql.value_conversion import from_spark, to_spark
 
 
 class LocalRows:
-    """Rows of columns as users' functions want them: local times naive, rows as Rows."""
+    """Rows of columns as users' functions want them: moments with the session's zone, rows as Rows."""
 
     def __init__(self, types: Sequence[DataType], zone: str) -> None:
         self._types = list(types)
         self._zone = zone
-        self._zoned = [i for i, t in enumerate(types) if isinstance(t, LocalZonedTimestampType)]
         self._ready: tuple[ArrowToRows, list[Callable[[Any], Any] | None]] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -38,19 +36,16 @@ class LocalRows:
             yield from ([] for _ in range(rows))
             return
         if self._ready is None:
-            self._ready = ArrowToRows(columns_type(self._types)), [from_spark(t) for t in self._types]
+            converts = [from_spark(t, self._zone) for t in self._types]
+            self._ready = ArrowToRows(columns_type(self._types)), converts
         reader, converts = self._ready
-        zone = ZoneInfo(self._zone)
-        simple = not self._zoned and not any(converts)
+        simple = not any(converts)
         for batch in arguments.to_batches():
             for values in reader.rows(batch):
                 row = list(values)
                 if simple:
                     yield row
                     continue
-                for i in self._zoned:
-                    if row[i] is not None:
-                        row[i] = row[i].astimezone(zone).replace(tzinfo=None)
                 yield [
                     v if convert is None or v is None else convert(v)
                     for convert, v in zip(converts, row, strict=True)
@@ -133,7 +128,7 @@ class OpenedFunction:
             for i, f in enumerate(self._row_type.fields)
         ]
         found = check_result(self.name, self._guarded(self._eval, *columns), rows)
-        return as_column(self.name, found, self._result_type)
+        return as_column(self.name, found, self._result_type, self._zone)
 
     def _guarded(self, method: Callable[..., Any], *args: Any) -> Any:
         try:

@@ -501,10 +501,7 @@ class NodeBinder(ExpressionBinder):
 
 def _empty(data_type: ArrayType | MapType) -> Rex:
     """ARRAY[] and MAP[] need elements for their types; here the type is known."""
-    nothing = DataTypes.NULL()
-    if isinstance(data_type, ArrayType):
-        return cast_rex(Call(ArrayType(nothing, False), "ARRAY", ()), data_type)
-    return cast_rex(Call(MapType(nothing, nothing, False), "MAP", ()), data_type)
+    return Call(data_type, "ARRAY" if isinstance(data_type, ArrayType) else "MAP", ())
 
 
 def _entry(data_type: MapType) -> tuple[Any, Any]:
