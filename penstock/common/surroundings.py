@@ -74,7 +74,7 @@ class Surroundings:
         if self.files or self.packages:
             _first(
                 [
-                    *map(self._importable, self.files),
+                    *map(self._importable, reversed(self.files)),  # of two of a name, the later one counts
                     *([self._folder_of(self.packages)] if self.packages else []),
                 ]
             )

@@ -133,6 +133,7 @@ def test_avro_records_in_parquet(tmp_path):
 UNIONS = AvroSchema.parse_string(
     """{"type": "record", "name": "r", "fields": [
         {"name": "u", "type": ["int", "double", "null"]},
+        {"name": "nothing", "type": "null"},
         {"name": "list", "type": {"type": "array", "items": ["string", "boolean"]}},
         {"name": "map", "type": {"type": "map", "values": ["null", "long", "string"]}},
         {"name": "plain", "type": {"type": "map", "values": "int"}},
@@ -147,6 +148,7 @@ def test_unions_of_avro_are_groups_in_parquet(tmp_path):
         {"u": 2.5, "list": [], "map": {}, "plain": {}, "inner": {"v": b"b"}},
         {"u": None, "list": [False], "map": {"q": 0}, "plain": {"p": 0}, "inner": {"v": "s"}},
     ]
+    records = [{**record, "nothing": None} for record in records]
     write(tmp_path, AvroParquetWriters.for_generic_record(UNIONS), [records])
     [file] = [f for f in tmp_path.iterdir() if f.is_file() and not f.name.startswith(".")]
     group = pq.read_schema(file).field("u").type

@@ -125,6 +125,21 @@ def test_requirements_that_cannot_be_installed_are_refused(tmp_path):
         collect_dependencies({"python.requirements": f"{tmp_path / 'r.txt'}#{tmp_path}"})
 
 
+def test_of_two_files_of_a_name_the_later_one_counts(tmp_path):
+    for folder, value in (("first", 1), ("second", 2)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "same_name.py").write_text(f"VALUE = {value}\n")
+    listed = ",".join(str(tmp_path / folder / "same_name.py") for folder in ("first", "second"))
+    collect_dependencies({"python.files": listed})
+
+    def use():
+        import same_name
+
+        return same_name.VALUE
+
+    assert in_another_process(use, tmp_path) == "2"
+
+
 def test_files_that_are_not_there_are_refused(tmp_path):
     with pytest.raises(ValidationError, match="there is no file"):
         collect_dependencies({"python.files": str(tmp_path / "gone.py")})

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from penstock.common import Row
@@ -118,6 +119,15 @@ def test_functions_of_series_over_frames(env: Any) -> None:
         "SELECT c, mean(c) OVER (ORDER BY c ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM src WHERE a = 1"
     )
     assert answer(env.sql_query(query)) == [(2, 2.0), (3, 2.5), (4, 3.5), (8, 6.0)]
+
+
+def test_columns_of_a_frame_are_fields_by_their_place(env: Any) -> None:
+    both = udf(
+        lambda v: pd.DataFrame({"x": v, "y": v + 1}),
+        result_type="ROW<p BIGINT, q BIGINT>",
+        func_type="pandas",
+    )
+    assert answer(env.from_path("src").filter(col("a") == 2).map(both(col("c")))) == [(1, 2), (3, 4)]
 
 
 def test_results_that_do_not_fit_are_refused(env: Any) -> None:

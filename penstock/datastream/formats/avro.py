@@ -15,7 +15,7 @@ from penstock.common.typeinfo import PickledBytesTypeInfo, TypeInformation
 from penstock.connectors.file.avro import AvroFileFormat, AvroWriterFactory, fastavro, parse_schema
 from penstock.connectors.file.source import FileSource
 from penstock.connectors.row_types import row_maker, type_info_of, value_unmaker
-from penstock.datastream.formats.avro_columns import branches
+from penstock.datastream.formats.avro_columns import branches, is_null
 
 __all__ = [
     "AvroBulkWriters",
@@ -130,7 +130,8 @@ def _data_type(schema: Any, grouped: bool) -> DataType:
         return _LOGICAL[logical]
     kind = schema["type"]
     if kind == "record":
-        fields = [DataTypes.FIELD(f["name"], _data_type(f["type"], grouped)) for f in schema["fields"]]
+        kept = [f for f in schema["fields"] if not (grouped and is_null(f["type"]))]
+        fields = [DataTypes.FIELD(f["name"], _data_type(f["type"], grouped)) for f in kept]
         return DataTypes.ROW(fields)
     if kind == "array":
         return DataTypes.ARRAY(_data_type(schema["items"], grouped))

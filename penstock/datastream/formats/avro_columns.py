@@ -20,7 +20,12 @@ Convert = Callable[[Any], Any]
 
 def branches(union: list[Any]) -> list[Any]:
     """The types of a union that are not null."""
-    return [kind for kind in union if kind != "null" and kind != {"type": "null"}]
+    return [kind for kind in union if not is_null(kind)]
+
+
+def is_null(schema: Any) -> bool:
+    """Whether the type has no value but null; a record's field of it is no column, as parquet-avro has it."""
+    return _kind(schema) == "null"
 
 
 def to_columns(schema: Any) -> Convert | None:
@@ -37,6 +42,8 @@ def from_columns(schema: Any) -> Convert | None:
         kinds = branches(schema)
         return _nullable(from_columns(kinds[0])) if len(kinds) == 1 else _nullable(_FromGroup(kinds))
     made = _inside(schema, from_columns)
+    if _kind(schema) == "record" and any(is_null(field["type"]) for field in schema["fields"]):
+        return _AllFields([field["name"] for field in schema["fields"]], made)
     return dict if made is None and _kind(schema) == "map" else made
 
 
@@ -79,6 +86,18 @@ class _Fields:
 
     def __call__(self, record: Any) -> Any:
         return {n: self._converters[n](v) if n in self._converters else v for n, v in record.items()}
+
+
+class _AllFields:
+    """Gives a record back the fields that are no columns."""
+
+    def __init__(self, names: list[str], convert: Convert | None) -> None:
+        self._names = names
+        self._convert = convert
+
+    def __call__(self, record: Any) -> Any:
+        found = record if self._convert is None else self._convert(record)
+        return {name: found.get(name) for name in self._names}
 
 
 class _Elements:

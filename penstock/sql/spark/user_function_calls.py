@@ -184,6 +184,8 @@ class Runner:
         if args:
             check_result(self._name, found, len(args[0]))
         as_column(self._name, found, self._result_type, self._zone)
+        if isinstance(self._result_type, RowType) and hasattr(found, "columns"):
+            return found.set_axis(self._result_type.field_names(), axis=1)  # Spark goes by name
         return found
 
     def columns(self, *args: pa.Array) -> pa.Array:
