@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+from tests.servers.kafka import KafkaServer
 from tests.servers.mariadb import MariaDbServer
 from tests.servers.postgres import PostgresServer
 
@@ -25,5 +26,12 @@ def postgres() -> Iterator[PostgresServer]:
 @pytest.fixture(scope="session")
 def mariadb() -> Iterator[MariaDbServer]:
     server = MariaDbServer()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator[KafkaServer]:
+    server = KafkaServer()
     yield server
     server.stop()

@@ -1,8 +1,9 @@
-"""Real servers for tests, started from installed Debian packages and stopped when the tests are over.
+"""Real servers for tests, started from packages and stopped when the tests are over.
 
     process.py     a server as a process of our own: a user without rights, a folder of its own, a free port
     postgres.py    PostgreSQL
     mariadb.py     MariaDB
+    kafka.py       a Kafka broker, from the jars of Maven Central
 
 A server is never the machine's own service. Where its programs are missing, tests that need it are skipped and say
 what to install; with CI=true they are installed, and a server that does not start fails the tests. Fixtures are in

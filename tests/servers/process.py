@@ -109,6 +109,12 @@ class ServerProcess:
                     raise RuntimeError(f"{self._name} did not start: {error}\n{said}") from error
             time.sleep(0.1)
 
+    def kill(self) -> None:
+        """SIGKILL; the folder stays, and `start` goes on with it."""
+        assert self._process is not None, "start comes first"
+        self._process.kill()
+        self._process.wait()
+
     def stop(self) -> None:
         if self._process is not None and self._process.poll() is None:
             self._process.send_signal(signal.SIGINT if self._name == "postgres" else signal.SIGTERM)
