@@ -12,10 +12,8 @@ from penstock.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcExecu
 from penstock.datastream.connectors.kafka import (
     FlinkKafkaConsumer,
     FlinkKafkaProducer,
-    KafkaOffsetsInitializer,
     KafkaRecordSerializationSchema,
     KafkaSink,
-    KafkaSource,
 )
 from penstock.datastream.connectors.kinesis import KinesisFirehoseSink, KinesisStreamsSink
 from penstock.datastream.connectors.pulsar import PulsarSink, PulsarSource, StartCursor
@@ -25,14 +23,6 @@ JDBC = JdbcConnectionOptions.JdbcConnectionOptionsBuilder().with_url("jdbc:x://h
 RMQ = RMQConnectionConfig.Builder().set_host("h").set_port(5672).build()
 
 PROGRAMS = {
-    "KafkaSource": lambda: (
-        KafkaSource.builder()
-        .set_bootstrap_servers("h:9092")
-        .set_topics("a", "b")
-        .set_starting_offsets(KafkaOffsetsInitializer.earliest())
-        .set_value_only_deserializer(SimpleStringSchema())
-        .build()
-    ),
     "KafkaSink": lambda: (
         KafkaSink.builder()
         .set_record_serializer(KafkaRecordSerializationSchema.builder().set_topic("t").build())

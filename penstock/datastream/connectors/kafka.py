@@ -1,19 +1,20 @@
-"""Kafka, as PyFlink spells it. Programs can be built and read; running them is refused by `build()`."""
+"""Kafka, as PyFlink spells it. Flink 1.x's consumer and producer are refused when they are made."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 from penstock.common.serialization import SerializationSchema
+from penstock.connectors.kafka.admin import KafkaTopicPartition
+from penstock.connectors.kafka.offsets import KafkaOffsetResetStrategy, KafkaOffsetsInitializer
+from penstock.connectors.kafka.source import KafkaSource
+from penstock.connectors.kafka.source_builder import KafkaSourceBuilder
 from penstock.datastream.connectors.base import DeliveryGuarantee
 from penstock.datastream.connectors.unsupported import (
-    Choice,
     Settings,
     UnsupportedSink,
-    UnsupportedSource,
     refuse,
 )
 from penstock.functions.legacy import SinkFunction, SourceFunction
@@ -113,107 +114,6 @@ class FlinkKafkaProducer(FlinkKafkaProducerBase):
 
     def ignore_failures_after_transaction_timeout(self) -> FlinkKafkaProducer:
         return self._set("ignore_failures_after_transaction_timeout", True)
-
-
-class KafkaSource(UnsupportedSource):
-    """Reads topics; built with `KafkaSource.builder()`."""
-
-    def __init__(self, j_kafka_source: Any) -> None:
-        refuse("KafkaSource", _BECAUSE, _DO)
-
-    @staticmethod
-    def builder() -> KafkaSourceBuilder:
-        return KafkaSourceBuilder()
-
-
-class KafkaSourceBuilder(Settings):
-    """Settings of a `KafkaSource`."""
-
-    def __init__(self) -> None:
-        super().__init__()
-
-    def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSourceBuilder:
-        return self._set("set_bootstrap_servers", bootstrap_servers)
-
-    def set_group_id(self, group_id: str) -> KafkaSourceBuilder:
-        return self._set("set_group_id", group_id)
-
-    def set_topics(self, *topics: str) -> KafkaSourceBuilder:
-        return self._set("set_topics", topics)
-
-    def set_topic_pattern(self, topic_pattern: str) -> KafkaSourceBuilder:
-        return self._set("set_topic_pattern", topic_pattern)
-
-    def set_partitions(self, partitions: Any) -> KafkaSourceBuilder:
-        return self._set("set_partitions", partitions)
-
-    def set_starting_offsets(self, starting_offsets_initializer: Any) -> KafkaSourceBuilder:
-        return self._set("set_starting_offsets", starting_offsets_initializer)
-
-    def set_unbounded(self, stopping_offsets_initializer: Any) -> KafkaSourceBuilder:
-        return self._set("set_unbounded", stopping_offsets_initializer)
-
-    def set_bounded(self, stopping_offsets_initializer: Any) -> KafkaSourceBuilder:
-        return self._set("set_bounded", stopping_offsets_initializer)
-
-    def set_value_only_deserializer(self, deserialization_schema: Any) -> KafkaSourceBuilder:
-        return self._set("set_value_only_deserializer", deserialization_schema)
-
-    def set_client_id_prefix(self, prefix: str) -> KafkaSourceBuilder:
-        return self._set("set_client_id_prefix", prefix)
-
-    def set_property(self, key: str, value: str) -> KafkaSourceBuilder:
-        return self._set("set_property", (key, value))
-
-    def set_properties(self, props: Any) -> KafkaSourceBuilder:
-        return self._set("set_properties", props)
-
-    def build(self) -> KafkaSource:
-        return KafkaSource(self._settings)
-
-
-@dataclass(frozen=True)
-class KafkaTopicPartition:
-    """One partition of a topic."""
-
-    topic: str
-    partition: int
-
-
-class KafkaOffsetResetStrategy(Enum):
-    """Where to begin when there is no committed offset."""
-
-    LATEST = 0
-    EARLIEST = 1
-    NONE = 2
-
-
-class KafkaOffsetsInitializer(Choice):
-    """Where a `KafkaSource` begins or ends."""
-
-    @staticmethod
-    def committed_offsets(
-        offset_reset_strategy: Any = KafkaOffsetResetStrategy.NONE,
-    ) -> KafkaOffsetsInitializer:
-        return KafkaOffsetsInitializer("committed_offsets", offset_reset_strategy)
-
-    @staticmethod
-    def timestamp(timestamp: int) -> KafkaOffsetsInitializer:
-        return KafkaOffsetsInitializer("timestamp", timestamp)
-
-    @staticmethod
-    def earliest() -> KafkaOffsetsInitializer:
-        return KafkaOffsetsInitializer("earliest")
-
-    @staticmethod
-    def latest() -> KafkaOffsetsInitializer:
-        return KafkaOffsetsInitializer("latest")
-
-    @staticmethod
-    def offsets(
-        offsets: Any, offset_reset_strategy: Any = KafkaOffsetResetStrategy.EARLIEST
-    ) -> KafkaOffsetsInitializer:
-        return KafkaOffsetsInitializer("offsets", offsets, offset_reset_strategy)
 
 
 class KafkaSink(UnsupportedSink):
