@@ -61,5 +61,8 @@ class CheckpointMetadata:
 
     @property
     def files(self) -> set[FileRef]:
-        """Every state file that must not be deleted while this checkpoint is retained."""
-        return {f for op in self.operators.values() for sub in op.subtasks for f in sub.files}
+        """Every file that must not be deleted while this checkpoint is retained: state, and output to publish."""
+        state = {f for op in self.operators.values() for sub in op.subtasks for f in sub.files}
+        named = (getattr(item, "files", None) for c in self.commits for item in c.committables)
+        stored = (f for files in named if isinstance(files, tuple) for f in files)
+        return state | {f.ref for f in stored if isinstance(getattr(f, "ref", None), FileRef)}

@@ -17,7 +17,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock.common.ids import EpochId
 
@@ -25,12 +25,38 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+class StoredOutput(Protocol):
+    """Bytes that lie with an epoch's checkpoint; picklable."""
+
+    @property
+    def size_bytes(self) -> int: ...
+
+    def read(self) -> bytes: ...
+
+    def release(self) -> None:
+        """They are published: nobody reads them again."""
+
+
+class OutputFiles(Protocol):
+    """Where a writer may leave bytes of the epoch for its committer, who finds them after any crash."""
+
+    def write(self, data: bytes) -> StoredOutput: ...
+
+
+class StoredCommittable(Protocol):
+    """A committable that names such bytes: they are kept as long as the checkpoint that names it."""
+
+    @property
+    def files(self) -> Sequence[StoredOutput]: ...
+
+
 @dataclass(frozen=True)
 class WriterContext:
     """Where and when a writer runs.
 
     `attempt` is unique for every try of every epoch. `job_id` is that of the job, or of a batch statement; it stays
-    the same when a job goes on from a checkpoint.
+    the same when a job goes on from a checkpoint. `files` is for sinks that publish what they keep in the checkpoint
+    (see `StoredCommittable`); batch statements have none.
     """
 
     subtask_index: int
@@ -40,6 +66,7 @@ class WriterContext:
     processing_time_ms: int
     job_id: str = ""
     type_info: Any = None
+    files: OutputFiles | None = None
 
 
 class SinkWriter(ABC):

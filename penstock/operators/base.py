@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from penstock.checkpoint.storage import CheckpointStorage
     from penstock.metrics import MetricGroup
     from penstock.state.backend import KeyedStateBackend, OperatorStateBackend
 
@@ -93,6 +94,7 @@ class OperatorContext:
     batch_mode: bool = False
     configuration: Mapping[str, str] = field(default_factory=dict)
     job_parameters: Mapping[str, str] = field(default_factory=dict)
+    storage: CheckpointStorage | None = None
 
 
 class Operator(ABC):

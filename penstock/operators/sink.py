@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from penstock.checkpoint.epoch_files import EpochFiles
 from penstock.common.codecs import compile_codec
 from penstock.common.typeinfo import TypeInformation
 from penstock.connectors.sink import Sink, SinkWriter, WriterContext
@@ -37,6 +38,7 @@ class SinkOperator(Operator):
                 processing_time_ms=c.clock.processing_time_ms,
                 job_id=c.job_id,
                 type_info=self._element_type,
+                files=None if c.storage is None else EpochFiles(c.storage, c.uid, c.clock.epoch),
             ),
             self._writer_states,
         )

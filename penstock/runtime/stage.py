@@ -167,6 +167,7 @@ class StageInstance:
             batch_mode=job.batch_mode,
             configuration=job.configuration,
             job_parameters=job.job_parameters,
+            storage=self._storage,
         )
 
     def _wire(self) -> None:

@@ -7,11 +7,14 @@ way. `SinkLoop` does the same for writers and committers. Both keep exactly what
 from __future__ import annotations
 
 import pickle
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.common.ids import EpochId
+from penstock.checkpoint.epoch_files import EpochFiles
+from penstock.checkpoint.storage import CheckpointStorage
+from penstock.common.ids import EpochId, OperatorUid
 from penstock.connectors.sink import Sink, WriterContext
 from penstock.connectors.source import Boundedness, EnumeratorContext, ReaderContext, Source
 
@@ -138,10 +141,12 @@ class SinkLoop:
     now_ms: int = 1_000
     type_info: Any = None
     job_id: str = "job"
+    storage: CheckpointStorage | None = None
 
     def __post_init__(self) -> None:
         self.epoch = 0
         self._attempts = 0
+        self._run = uuid.uuid4().hex
         self._states: bytes = pickle.dumps([()] * self.parallelism)
         self._last_committables: bytes = pickle.dumps([])
         self._committer = self.sink.create_committer()
@@ -188,10 +193,11 @@ class SinkLoop:
             subtask_index=subtask,
             parallelism=self.parallelism,
             epoch=EpochId(self.epoch + 1),
-            attempt=f"attempt-{self._attempts}",
+            attempt=f"{self._run}-{self._attempts}",
             processing_time_ms=self.now_ms,
             job_id=self.job_id,
             type_info=self.type_info,
+            files=self.storage and EpochFiles(self.storage, OperatorUid("sink"), EpochId(self.epoch + 1)),
         )
         return travelled(self.sink).create_writer(context, restored)
 

@@ -4,7 +4,6 @@ import pytest
 
 from penstock.common import SimpleStringSchema
 from penstock.common.errors import NotSupportedError
-from penstock.datastream.connectors.base import DeliveryGuarantee
 from penstock.datastream.connectors.cassandra import CassandraSink
 from penstock.datastream.connectors.dynamic_kafka import DynamicKafkaSource
 from penstock.datastream.connectors.elasticsearch import Elasticsearch7SinkBuilder, ElasticsearchEmitter
@@ -12,8 +11,6 @@ from penstock.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcExecu
 from penstock.datastream.connectors.kafka import (
     FlinkKafkaConsumer,
     FlinkKafkaProducer,
-    KafkaRecordSerializationSchema,
-    KafkaSink,
 )
 from penstock.datastream.connectors.kinesis import KinesisFirehoseSink, KinesisStreamsSink
 from penstock.datastream.connectors.pulsar import PulsarSink, PulsarSource, StartCursor
@@ -23,12 +20,6 @@ JDBC = JdbcConnectionOptions.JdbcConnectionOptionsBuilder().with_url("jdbc:x://h
 RMQ = RMQConnectionConfig.Builder().set_host("h").set_port(5672).build()
 
 PROGRAMS = {
-    "KafkaSink": lambda: (
-        KafkaSink.builder()
-        .set_record_serializer(KafkaRecordSerializationSchema.builder().set_topic("t").build())
-        .set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE)
-        .build()
-    ),
     "FlinkKafkaConsumer": lambda: FlinkKafkaConsumer("t", SimpleStringSchema(), {}),
     "FlinkKafkaProducer": lambda: FlinkKafkaProducer("t", SimpleStringSchema(), {}),
     "DynamicKafkaSource": lambda: DynamicKafkaSource.builder().set_stream_ids({"s"}).build(),

@@ -72,6 +72,7 @@ offsets.topic.num.partitions=1
 transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
 transaction.state.log.num.partitions=2
+transaction.abort.timed.out.transaction.cleanup.interval.ms=500
 transaction.partition.verification.enable=true
 group.initial.rebalance.delay.ms=0
 log.segment.delete.delay.ms=100

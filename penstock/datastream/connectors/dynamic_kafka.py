@@ -72,7 +72,11 @@ class DynamicKafkaSource(UnsupportedSource):
     """Reads streams that may move between clusters."""
 
     def __init__(self, j_dynamic_kafka_source: Any) -> None:
-        refuse("DynamicKafkaSource", "there is no Kafka client yet")
+        refuse(
+            "DynamicKafkaSource",
+            "streams that move between clusters are not written yet",
+            "read one cluster with KafkaSource",
+        )
 
     @staticmethod
     def builder() -> DynamicKafkaSourceBuilder:

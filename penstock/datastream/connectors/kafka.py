@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABC
 from enum import Enum
 from typing import Any
 
-from penstock.common.serialization import SerializationSchema
 from penstock.connectors.kafka.admin import KafkaTopicPartition
 from penstock.connectors.kafka.offsets import KafkaOffsetResetStrategy, KafkaOffsetsInitializer
+from penstock.connectors.kafka.serializer import (
+    KafkaRecordSerializationSchema,
+    KafkaRecordSerializationSchemaBuilder,
+    KafkaTopicSelector,
+)
+from penstock.connectors.kafka.sink import KafkaSink
+from penstock.connectors.kafka.sink_builder import KafkaSinkBuilder
 from penstock.connectors.kafka.source import KafkaSource
 from penstock.connectors.kafka.source_builder import KafkaSourceBuilder
 from penstock.datastream.connectors.base import DeliveryGuarantee
-from penstock.datastream.connectors.unsupported import (
-    Settings,
-    UnsupportedSink,
-    refuse,
-)
+from penstock.datastream.connectors.unsupported import Settings, refuse
 from penstock.functions.legacy import SinkFunction, SourceFunction
 
 __all__ = [
@@ -36,8 +38,8 @@ __all__ = [
     "Semantic",
 ]
 
-_BECAUSE = "there is no Kafka client yet"
-_DO = "read and write Kafka with another tool for now, or subclass Source and Sink: docs/custom_connectors.md"
+_BECAUSE = "Flink 1.x's connector is gone, and its state cannot be read"
+_DO = "use KafkaSource and KafkaSink: docs/connectors/kafka.md"
 
 
 class FlinkKafkaConsumerBase(SourceFunction, Settings, ABC):
@@ -114,88 +116,3 @@ class FlinkKafkaProducer(FlinkKafkaProducerBase):
 
     def ignore_failures_after_transaction_timeout(self) -> FlinkKafkaProducer:
         return self._set("ignore_failures_after_transaction_timeout", True)
-
-
-class KafkaSink(UnsupportedSink):
-    """Writes topics; built with `KafkaSink.builder()`."""
-
-    def __init__(self, j_kafka_sink: Any, transformer: Any = None) -> None:
-        refuse("KafkaSink", _BECAUSE, _DO)
-
-    @staticmethod
-    def builder() -> KafkaSinkBuilder:
-        return KafkaSinkBuilder()
-
-    def get_transformer(self) -> Any:
-        return None
-
-
-class KafkaSinkBuilder(Settings):
-    """Settings of a `KafkaSink`."""
-
-    def __init__(self) -> None:
-        super().__init__()
-
-    def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSinkBuilder:
-        return self._set("set_bootstrap_servers", bootstrap_servers)
-
-    def set_delivery_guarantee(self, delivery_guarantee: Any) -> KafkaSinkBuilder:
-        return self._set("set_delivery_guarantee", delivery_guarantee)
-
-    def set_transactional_id_prefix(self, transactional_id_prefix: str) -> KafkaSinkBuilder:
-        return self._set("set_transactional_id_prefix", transactional_id_prefix)
-
-    def set_record_serializer(self, record_serializer: Any) -> KafkaSinkBuilder:
-        return self._set("set_record_serializer", record_serializer)
-
-    def set_property(self, key: str, value: str) -> KafkaSinkBuilder:
-        return self._set("set_property", (key, value))
-
-    def build(self) -> KafkaSink:
-        return KafkaSink(self._settings)
-
-
-class KafkaRecordSerializationSchema(SerializationSchema):
-    """Key, value and topic of the messages that a `KafkaSink` writes."""
-
-    def __init__(self, j_serialization_schema: Any, topic_selector: Any = None) -> None:
-        self.settings = j_serialization_schema
-        self.topic_selector = topic_selector
-
-    @staticmethod
-    def builder() -> KafkaRecordSerializationSchemaBuilder:
-        return KafkaRecordSerializationSchemaBuilder()
-
-
-class KafkaRecordSerializationSchemaBuilder(Settings):
-    """Settings of a `KafkaRecordSerializationSchema`."""
-
-    def __init__(self) -> None:
-        super().__init__()
-
-    def set_topic(self, topic: str) -> KafkaRecordSerializationSchemaBuilder:
-        return self._set("set_topic", topic)
-
-    def set_topic_selector(self, topic_selector: Any) -> KafkaRecordSerializationSchemaBuilder:
-        return self._set("set_topic_selector", topic_selector)
-
-    def set_key_serialization_schema(
-        self, key_serialization_schema: Any
-    ) -> KafkaRecordSerializationSchemaBuilder:
-        return self._set("set_key_serialization_schema", key_serialization_schema)
-
-    def set_value_serialization_schema(
-        self, value_serialization_schema: Any
-    ) -> KafkaRecordSerializationSchemaBuilder:
-        return self._set("set_value_serialization_schema", value_serialization_schema)
-
-    def build(self) -> KafkaRecordSerializationSchema:
-        return KafkaRecordSerializationSchema(self._settings, self._settings.get("set_topic_selector"))
-
-
-class KafkaTopicSelector(ABC):
-    """Chooses the topic of each record."""
-
-    @abstractmethod
-    def apply(self, data: Any) -> str:
-        """The topic."""
