@@ -22,6 +22,7 @@ from penstock.connectors.blackhole.table import BlackHoleConnector
 from penstock.connectors.datagen.table import DataGenConnector
 from penstock.connectors.filesystem.table import FileSystemConnector
 from penstock.connectors.jdbc.table import JdbcConnector
+from penstock.connectors.kafka.table import KafkaConnector, UpsertKafkaConnector
 from penstock.connectors.nexmark.table import NexmarkConnector
 from penstock.connectors.print.table import PrintConnector
 from penstock.connectors.table import TableConnector
@@ -41,6 +42,8 @@ def register_connector(connector: type[TableConnector]) -> type[TableConnector]:
 for _connector in (
     FileSystemConnector,
     JdbcConnector,
+    KafkaConnector,
+    UpsertKafkaConnector,
     DataGenConnector,
     NexmarkConnector,
     PrintConnector,

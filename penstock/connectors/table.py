@@ -98,6 +98,10 @@ class TableConnector:
     options: ClassVar[tuple[Option, ...]] = ()
     directions: ClassVar[tuple[Direction, ...]] = ("source", "sink")
     metadata_columns: Mapping[str, DataType] = {}
+    writable_metadata: ClassVar[frozenset[str]] = frozenset()
+    """The keys of metadata columns that can be written too."""
+    emits_upserts: ClassVar[bool] = False
+    """Whether a source of changes only says what a key's row is now, or that it is gone: not what it was before."""
     supports_overwrite: ClassVar[bool] = False
     """Whether INSERT OVERWRITE means something."""
     upserts: ClassVar[bool] = False
@@ -153,7 +157,11 @@ class TableConnector:
             raise self.refused(f"connector '{self.name}' can only be used as a {can}")
         for column in table.metadata_columns if for_ == "source" else ():
             self._check_metadata(column.metadata_key or column.name)
-        persisted = [c.name for c in table.metadata_columns if not c.is_virtual]
+        persisted = [
+            c.name
+            for c in table.metadata_columns
+            if not c.is_virtual and (c.metadata_key or c.name) not in self.writable_metadata
+        ]
         if for_ == "sink" and persisted:
             raise self.refused(
                 f"connector '{self.name}' cannot write the metadata column '{persisted[0]}'",

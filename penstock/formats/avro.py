@@ -7,7 +7,8 @@ Timestamps are `local-timestamp-*` for TIMESTAMP and `timestamp-*` for TIMESTAMP
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator
+import io
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, BinaryIO
 
 from penstock.common.datatypes import (
@@ -34,6 +35,7 @@ from penstock.common.datatypes import (
     VarCharType,
 )
 from penstock.common.errors import MalformedRecordError, MissingDependencyError, ValidationError
+from penstock.formats.base import INSERT, RecordContext, Rows
 
 _SIMPLE: dict[type[DataType], Any] = {
     CharType: "string",
@@ -160,3 +162,39 @@ class AvroFileWriter:
     def finish(self) -> None:
         """Writes the last block; the stream stays open."""
         self._writer.flush()
+
+
+class AvroDecoder:
+    """Single records in Avro's binary form; both sides derive the schema from the table's columns."""
+
+    def __init__(self, row_type: RowType, options: Mapping[str, Any]) -> None:
+        avro = _fastavro()
+        self._schema = avro.parse_schema(avro_schema(row_type))
+        self._read = avro.schemaless_reader
+        self._convert = _from_avro(row_type)
+
+    def decode(self, record: bytes | str, context: RecordContext) -> Rows:
+        data = record.encode() if isinstance(record, str) else record
+        try:
+            return [(INSERT, self._convert(self._read(io.BytesIO(data), self._schema)))]
+        except (ValueError, EOFError, KeyError, IndexError, TypeError, OverflowError) as error:
+            raise MalformedRecordError(
+                f"avro record cannot be read: {error or 'it ends too early'}; it has {len(data)} bytes",
+                where=context.where(),
+                do="check that the table's columns, their order and whether they may be NULL are the writer's",
+            ) from None
+
+
+class AvroEncoder:
+    """The other direction of `AvroDecoder`."""
+
+    def __init__(self, row_type: RowType, options: Mapping[str, Any]) -> None:
+        avro = _fastavro()
+        self._schema = avro.parse_schema(avro_schema(row_type))
+        self._write = avro.schemaless_writer
+        self._convert = _to_avro(row_type)
+
+    def encode(self, kind: int, row: Any) -> bytes:
+        stream = io.BytesIO()
+        self._write(stream, self._schema, self._convert(row))
+        return stream.getvalue()

@@ -79,7 +79,7 @@ def client_settings(properties: Mapping[str, str]) -> dict[str, Any]:
             settings["queue.buffering.max.kbytes"] = max(1, int(value) // 1024)
         elif name.endswith(("interceptor.classes", "partitioner.class")):
             raise NotSupportedError(f"the Kafka setting '{name}'", "its value is a class of Java's")
-        elif name not in _OURS:
+        elif name not in _OURS and not name.startswith("penstock."):
             settings[_RENAMED.get(name, name)] = value
     return settings
 

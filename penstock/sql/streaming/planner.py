@@ -210,7 +210,7 @@ class Planner:
         connector.validate(plan.table, "source")
         stored = [c.name for c in plan.table.schema.columns if c.is_physical]
         needed = self.needed.get(id(plan))
-        if needed is not None and self._may_repeat:  # its changes are put right by the key
+        if needed is not None and (self._may_repeat or connector.emits_upserts):  # put right by the key
             needed = needed.union(*self._primary_key(plan))
         columns = tuple(n for i, n in enumerate(stored) if needed is None or i in needed)
         node = ScanNode(
@@ -227,7 +227,8 @@ class Planner:
             stream = stream.project(plan.fields, exprs)
         if connector.changelog_mode(plan.table) == "insert-only":
             return replace(stream, keys=self._primary_key(plan))
-        return self._changelog(plan, replace(stream, retracts=True, updated_by=plan.describe()))
+        stream = replace(stream, retracts=True, updated_by=plan.describe())
+        return self._changelog(plan, stream, upserts=connector.emits_upserts)
 
     def _stream_scan(self, plan: StreamScan) -> Stream:
         node = StreamNode(plan.describe(), plan.fields, make=plan.stream.make)
@@ -251,11 +252,11 @@ class Planner:
             updated_by="ChangelogNormalize",
         )  # fmt: skip
 
-    def _changelog(self, plan: Scan, stream: Stream) -> Stream:
-        """Changes of a source; repeated or upsert ones are put right if the configuration asks for it."""
+    def _changelog(self, plan: Scan, stream: Stream, upserts: bool) -> Stream:
+        """Changes of a source; upserts, and repeated ones if the configuration says there are, are put right."""
         keys = self._primary_key(plan)
         columns = next(iter(keys), frozenset())
-        if self._may_repeat:
+        if self._may_repeat or upserts:
             if not columns:
                 raise ValidationError(
                     f"table '{plan.identifier.as_summary_string()}' may have duplicate events but no primary key",

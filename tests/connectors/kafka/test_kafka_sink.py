@@ -267,9 +267,8 @@ def test_a_job_that_was_set_back_goes_on_as_it_is_told(
     behind = loop._last_committables
     loop.run_epoch([["b"]])
     loop._last_committables = behind
-    sink = exactly_once(kafka, topic)
-    sink.writing.cluster.properties[transactions.UNKNOWN_OUTCOME] = decision
-    loop.sink = sink
+    made = builder(kafka, topic, DeliveryGuarantee.EXACTLY_ONCE).set_transactional_id_prefix(f"tx-{topic}")
+    loop.sink = made.set_property(transactions.UNKNOWN_OUTCOME, decision).build()
     loop.recover()
     assert values(kafka, topic) == expected
 
