@@ -20,6 +20,8 @@ import pytest
 from tests.servers.process import ServerProcess, find_program, free_port, is_ci
 
 VERSION = "4.0.0"
+USER, PASSWORD = "penstock", "it's secret"
+_LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 _CLUSTER = "cGVuc3RvY2stdGVzdHMtMQ"
 _FETCH_S = 540
 _POM = f"""<project xmlns="http://maven.apache.org/POM/4.0.0">
@@ -35,7 +37,7 @@ _POM = f"""<project xmlns="http://maven.apache.org/POM/4.0.0">
 
 
 class KafkaServer:
-    """Listens on 127.0.0.1; `admin` and `producer` are clients for tests."""
+    """Listens on 127.0.0.1; at `guarded_servers` it wants a user's name and password (SASL, PLAIN)."""
 
     def __init__(self) -> None:
         pytest.importorskip("confluent_kafka", reason="pip install 'penstock[kafka]'")
@@ -54,16 +56,19 @@ class KafkaServer:
         self.start()
 
     def _write_settings(self) -> pathlib.Path:
-        folder, controller = self._server.folder, free_port()
+        folder, controller, guarded = self._server.folder, free_port(), free_port()
+        self.guarded_servers = f"127.0.0.1:{guarded}"
         path = folder / "server.properties"
         path.write_text(
             f"""process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
-listeners=PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:{self.port}
+listeners=PLAINTEXT://127.0.0.1:{self.port},GUARDED://127.0.0.1:{guarded},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{self.port},GUARDED://127.0.0.1:{guarded}
 controller.listener.names=CONTROLLER
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,GUARDED:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT
+sasl.enabled.mechanisms=PLAIN
+listener.name.guarded.plain.sasl.jaas.config={_LOGIN} user_{USER}="{PASSWORD}";
 log.dirs={folder / "data"}
 auto.create.topics.enable=false
 num.partitions=1
@@ -75,8 +80,7 @@ transaction.state.log.num.partitions=2
 transaction.abort.timed.out.transaction.cleanup.interval.ms=500
 transaction.partition.verification.enable=true
 group.initial.rebalance.delay.ms=0
-log.segment.delete.delay.ms=100
-log.retention.check.interval.ms=500
+log.retention.ms=-1
 """
         )
         return path

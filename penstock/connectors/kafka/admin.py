@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass
 from typing import Any
 
@@ -161,7 +162,11 @@ class KafkaAdmin:
         try:
             return ask()
         except self._library.KafkaException as error:
-            raise self.cluster.failed(what, error, self._complaints) from None
+            failure = error.args[0]
+        except FutureTimeout:
+            failure = self._library.KafkaError(self._library.KafkaError._TIMED_OUT)
+        self._client.poll(0)  # now it says what it has to complain about
+        raise self.cluster.failed(what, failure, self._complaints)
 
     def _result(self, future: Any, what: str) -> Any:
         return self._call(lambda: future.result(self._timeout + 5), what)

@@ -104,7 +104,7 @@ class PartitionCursor:
                     continue
                 offset = message.offset()
                 if offset >= end:
-                    self._held = found[i:]
+                    self._held = found[i:] + self._held
                     return batch, max(at, end)
                 if offset >= at:
                     batch.append(message)

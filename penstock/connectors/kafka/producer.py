@@ -94,6 +94,7 @@ class KafkaProducer:
         try:
             listed = self.client.list_topics(topic, timeout=max(0.1, deadline - time.monotonic()))
         except self._library.KafkaException as error:
+            self.client.poll(0)  # now it says what it has to complain about
             raise self._failed(error.args[0], topic) from None
         found = listed.topics[topic]
         if found.error is not None:

@@ -203,6 +203,7 @@ class _Publisher:
         try:
             producer.client.init_transactions(self._cluster.timeout_s)
         except self._library.KafkaException as error:
+            producer.client.poll(0)
             what = f"cannot begin transactions with the id '{self._id}'"
             raise self._cluster.failed(what, error, producer.complaints) from None
         if self._group is None:

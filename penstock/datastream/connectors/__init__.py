@@ -1,6 +1,6 @@
 """Sources and sinks under PyFlink's module names.
 
-What works: `file_system`, `number_seq`, `hybrid_source`, `datagen`. The other modules can be imported, and
+What works: `file_system`, `kafka`, `number_seq`, `hybrid_source`, `datagen`. The other modules can be imported, and
 their builders filled in; `build()` says what is missing.
 """
 

@@ -19,7 +19,7 @@ from penstock.datastream.connectors.kafka import (
     KafkaTopicPartition,
 )
 from tests.connectors.epochs import SourceLoop
-from tests.servers.kafka import KafkaServer
+from tests.servers.kafka import PASSWORD, KafkaServer
 
 _numbers = itertools.count()
 LATEST = KafkaOffsetsInitializer.latest()
@@ -282,6 +282,24 @@ def test_a_broker_that_is_away_is_named_with_its_address() -> None:
     assert "Kafka cluster 127.0.0.1:1" in str(caught.value)
     assert "bootstrap.servers" in str(caught.value)
     assert caught.value.retryable
+
+
+def guarded(kafka: KafkaServer, topic: str, password: str) -> KafkaSourceBuilder:
+    made = builder(kafka, topic).set_bootstrap_servers(kafka.guarded_servers).set_bounded(LATEST)
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule"
+    login = f'{module} required username="penstock" password="{password}";'
+    settings = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.jaas.config": login}
+    return made.set_properties({**settings, "default.api.timeout.ms": "3000"})
+
+
+def test_credentials_in_javas_form_open_the_door_and_wrong_ones_are_said(
+    kafka: KafkaServer, topic: str
+) -> None:
+    assert len(read(guarded(kafka, topic, PASSWORD))) == 8
+    with pytest.raises(ExternalSystemError, match="Authentication failed") as caught:
+        read(guarded(kafka, topic, "wrong"))
+    assert not caught.value.retryable
+    assert "the user's name and password" in str(caught.value)
 
 
 @pytest.mark.parametrize(
