@@ -72,15 +72,18 @@ class PartitionCursor:
         """
         if self._next != start:
             self._seek(start)
+        self._next = None  # until a batch is handed over: what fails before that is read again
         at, left = start, most
         beyond = start > end  # not there at all: the broker says so when asked
         while (at < end or beyond) and (left is None or left > 0):
             size = BATCH_MESSAGES if left is None else min(left, BATCH_MESSAGES)
             batch, at = self._batch(at, end, size)
             beyond = False
-            self._next = at
             left = None if left is None else left - len(batch)
+            self._next = at
             yield batch, at
+            self._next = None
+        self._next = at
 
     def _seek(self, offset: int) -> None:
         self._held = []

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from penstock.connectors.kafka.source import KafkaReading
 
 LOG = logging.getLogger(__name__)
-_POLL_MS = 20
+_POLL_MS = 50
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -164,10 +164,11 @@ class _Publisher:
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 producer = self._ready(transaction)
-                if self._is_published(transaction):
+                if transaction.mark in self._marks:
                     LOG.info("epoch %d of '%s' was published before", transaction.epoch, self._id)
                     return
-                self._send(producer, transaction)
+                left_out = self._doubt(transaction, self._marks) and self._decision(transaction) == "skip"
+                self._send(producer, transaction, () if left_out else transaction.messages())
                 self._marks = {transaction.mark}
                 return
             except _Again as again:
@@ -186,7 +187,10 @@ class _Publisher:
         """A producer whose id is ours alone, with no transaction of the past undecided."""
         if self._producer is not None:
             return self._producer
-        self._is_published(transaction, self._found_marks())  # whoever is behind must not fence who is ahead
+        if self._doubt(transaction, self._found_marks()):
+            self._decision(
+                transaction
+            )  # before anybody is fenced: whoever is behind must not stop who is ahead
         timeout_ms = self._timeout_ms
         producer = _TransactionalProducer(
             self._cluster,
@@ -232,29 +236,29 @@ class _Publisher:
 
     # --- one transaction
 
-    def _is_published(self, transaction: KafkaTransaction, marks: set[Mark] | None = None) -> bool:
-        """Whether the messages are there.
-
-        Raises:
-            ExternalSystemError: That cannot be known.
-        """
-        marks = self._marks if marks is None else marks
+    def _doubt(self, transaction: KafkaTransaction, marks: set[Mark]) -> str:
+        """Why nobody can know whether the messages are there; empty if it is known."""
         mine = transaction.mark
         if mine in marks:
-            return True
+            return ""
         ahead = [m for m in marks if m.lineage == mine.lineage and m.epoch >= mine.epoch]
         if ahead:
-            return self._decided(transaction, f"epoch {ahead[0].epoch} of this job was published before it")
+            return f"epoch {ahead[0].epoch} of this job was published before it"
         age_ms = time.time() * 1000 - transaction.prepared_ms
         if not marks and age_ms > _OFFSETS_KEPT_MS:
-            return self._decided(transaction, "it is so old that the brokers may have forgotten")
-        return False
+            return "it is so old that the brokers may have forgotten"
+        return ""
 
-    def _decided(self, transaction: KafkaTransaction, why: str) -> bool:
-        """What the user has decided about an epoch of which nobody can know."""
-        decided = self._cluster.properties.get(UNKNOWN_OUTCOME)
+    def _decision(self, transaction: KafkaTransaction) -> str:
+        """What the user has decided about an epoch of which nobody can know.
+
+        Raises:
+            ExternalSystemError: Nothing.
+        """
+        decided = self._cluster.properties.get(UNKNOWN_OUTCOME, "")
         if decided in ("skip", "publish"):
-            return decided == "skip"
+            return decided
+        why = self._doubt(transaction, self._found_marks())
         error = ExternalSystemError(
             f"nobody knows whether epoch {transaction.epoch} was published with the transactional id '{self._id}': "
             f"{why}",
@@ -266,11 +270,14 @@ class _Publisher:
         error.retryable = False
         raise error
 
-    def _send(self, producer: KafkaProducer, transaction: KafkaTransaction) -> None:
+    def _send(
+        self, producer: KafkaProducer, transaction: KafkaTransaction, messages: Iterable[Outgoing]
+    ) -> None:
+        """One transaction: the messages and the mark. A mark alone lets the next epochs go on."""
         begun = time.monotonic()
         try:
             producer.client.begin_transaction()
-            producer.send(transaction.messages())
+            producer.send(messages)
             # The mark must be in a partition that exists: one of those that are written.
             mark = self._library.TopicPartition(
                 transaction.topics[0], 0, transaction.epoch, str(transaction.mark)

@@ -258,7 +258,9 @@ def test_a_driver_that_is_behind_publishes_nothing_and_stops_nobody(kafka: Kafka
     assert values(kafka, topic) == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize(("decision", "expected"), [("skip", ["a", "b"]), ("publish", ["a", "a", "b"])])
+@pytest.mark.parametrize(
+    ("decision", "expected"), [("skip", ["a", "b", "c"]), ("publish", ["a", "a", "b", "c"])]
+)
 def test_a_job_that_was_set_back_goes_on_as_it_is_told(
     kafka: KafkaServer, topic: str, decision: str, expected: list[str]
 ) -> None:
@@ -270,6 +272,8 @@ def test_a_job_that_was_set_back_goes_on_as_it_is_told(
     made = builder(kafka, topic, DeliveryGuarantee.EXACTLY_ONCE).set_transactional_id_prefix(f"tx-{topic}")
     loop.sink = made.set_property(transactions.UNKNOWN_OUTCOME, decision).build()
     loop.recover()
+    loop.epoch = 1
+    loop.run_epoch([["c"]])  # in the place of the epoch that came after the checkpoint
     assert values(kafka, topic) == expected
 
 
