@@ -50,8 +50,9 @@ WATERMARK_OPTIONS = (
     Option("scan.watermark.alignment.max-drift", parse_duration),
     Option("scan.watermark.alignment.update-interval", parse_duration),
 )
-"""Options of every source. They are for sources that make watermarks themselves, which none of SQL's does yet: as in
-Flink they are checked, and the WATERMARK clause alone decides."""
+"""Options of every source. They are for sources that make watermarks themselves: as in Flink they are checked, and
+for
+others the WATERMARK clause alone decides. The idle timeout counts for connectors with `watermarks_by_split`."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,9 @@ class TableConnector:
     """The keys of metadata columns that can be written too."""
     emits_upserts: ClassVar[bool] = False
     """Whether a source of changes only says what a key's row is now, or that it is gone: not what it was before."""
+    watermarks_by_split: ClassVar[bool] = False
+    """Whether the splits of a source go on side by side, each in the order of its own times: partitions of a queue.
+    The watermark is then that of the slowest split."""
     supports_overwrite: ClassVar[bool] = False
     """Whether INSERT OVERWRITE means something."""
     upserts: ClassVar[bool] = False

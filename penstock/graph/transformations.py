@@ -118,6 +118,8 @@ class SourceTransformation(Transformation):
     watermark_strategy: WatermarkStrategy | None = None
     changelog: bool = False
     """Whether a source of tables gives the kind of each change as its last column."""
+    tags_splits: bool = False
+    """Whether rows of tables carry their split's tag to the operator that makes watermarks."""
 
 
 @dataclass(eq=False)

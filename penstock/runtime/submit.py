@@ -245,7 +245,9 @@ def _make_operator(graph: StreamGraph, node: StreamNode) -> Operator:
     if isinstance(t, SourceTransformation):
         if isinstance(t.output_type, TableTypeInfo):
             reader = t.source.create_reader()
-            return TableSourceOperator(reader, t.output_type.row_type, t.changelog, _is_bounded(node))
+            return TableSourceOperator(
+                reader, t.output_type.row_type, t.changelog, _is_bounded(node), t.tags_splits
+            )
         return SourceOperator(t.source.create_reader(), t.watermark_strategy, _is_bounded(node))
     if isinstance(t, SinkTransformation):
         incoming = graph.inputs_of(node.id)

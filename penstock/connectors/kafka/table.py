@@ -31,6 +31,7 @@ class KafkaTables(TableConnector):
 
     endless_advice = "set 'scan.bounded.mode', or use streaming mode"
     all_or_nothing = False
+    watermarks_by_split = True
     writable_metadata = frozenset({"headers", "timestamp", "topic"})
     metadata_columns = {
         "topic": DataTypes.STRING(False),

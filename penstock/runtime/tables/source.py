@@ -1,7 +1,8 @@
 """Reads a connector in columns: the first operator of a table.
 
 Rows get their hidden columns here: the kind that the connector gave or +I, no watermark yet, and their place in the
-order of arrival. A reader that only knows elements is read through Arrow conversion.
+order of arrival. A reader that only knows elements is read through Arrow conversion. Where the operator that makes
+watermarks tells splits apart (`split_watermark.py`), rows carry the tag of their split in the watermark's column.
 """
 
 from __future__ import annotations
@@ -18,13 +19,22 @@ from penstock.connectors.source import ReadLimit, SourceReader, SourceSplit
 from penstock.delta.columns import KIND, filled, names, numbered
 from penstock.operators.source import SourceOperator
 from penstock.runtime.tables.base import SUBTASK_BITS
+from penstock.runtime.tables.split_watermark import split_tag
 
 
 class TableSourceOperator(SourceOperator):
     """Drives a reader whose rows are columns of `row_type`, followed by the kind where the source gives changes."""
 
-    def __init__(self, reader: SourceReader, row_type: RowType, changelog: bool, bounded: bool) -> None:
+    def __init__(
+        self,
+        reader: SourceReader,
+        row_type: RowType,
+        changelog: bool,
+        bounded: bool,
+        tags_splits: bool = False,
+    ) -> None:
         super().__init__(reader, None, bounded)
+        self._tags_splits = tags_splits
         fields = list(row_type.fields)
         if changelog:
             fields.append(RowField(KIND, DataTypes.TINYINT(False)))
@@ -39,9 +49,11 @@ class TableSourceOperator(SourceOperator):
     def read(self, split: SourceSplit, position: Any, limit: ReadLimit) -> Iterator[tuple[Any, int, bool]]:
         """Reads one split and emits; yields (position, records so far, finished) after every batch."""
         count = 0
+        tagged = self._tags_splits and not self.context.batch_mode
+        mark = split_tag(split.split_id) if tagged else MIN_WATERMARK
         for found in read_columns(self._reader, self._columns, split, position, limit):
             if found.batch.num_rows:
-                self.output.emit_table(self._with_hidden(found.batch))
+                self.output.emit_table(self._with_hidden(found.batch, mark))
             count += found.batch.num_rows
             position = found.position
             if found.may_stop:
@@ -51,9 +63,9 @@ class TableSourceOperator(SourceOperator):
         finished = self._bounded if limit.split_ends is None else limit.split_ends
         yield position, count, finished
 
-    def _with_hidden(self, batch: pa.RecordBatch) -> pa.Table:
+    def _with_hidden(self, batch: pa.RecordBatch, mark: int) -> pa.Table:
         rows, width = batch.num_rows, self._width
         kind = batch.column(width) if batch.num_columns > width else filled(0, rows, "int8")
-        columns = [*batch.columns[:width], kind, filled(MIN_WATERMARK, rows), numbered(self._position, rows)]
+        columns = [*batch.columns[:width], kind, filled(mark, rows), numbered(self._position, rows)]
         self._position += rows
         return pa.table(columns, names=names(width))

@@ -37,6 +37,7 @@ from penstock.graph.transformations import (
 from penstock.runtime.tables.delta import DeltaTableOperator
 from penstock.runtime.tables.local import LocalTableOperator
 from penstock.runtime.tables.lookup import LookupTableOperator
+from penstock.runtime.tables.split_watermark import SplitWatermarkTableOperator
 from penstock.runtime.tables.watermark import WatermarkTableOperator
 from penstock.sql.plan.algebra import Fields, Plan
 from penstock.sql.streaming.distribution import is_in_place
@@ -96,6 +97,7 @@ class Lowering:
             uid=node.uid,
             source=node.connector.source(node.scan.table, list(node.columns)),
             changelog=node.connector.changelog_mode(node.scan.table) == "changelog",
+            tags_splits=node.tags_splits,
         )
 
     def _values(self, node: ValuesNode) -> Transformation:
@@ -117,6 +119,13 @@ class Lowering:
 
     def _watermark(self, node: WatermarkNode) -> Transformation:
         width, interval, column, delay = len(node.fields), node.interval_ms, node.time_column, node.delay_ms
+        if node.by_split:
+            idle_ms = node.idle_ms
+            return self._operator(
+                node,
+                self._parts(node.inputs[0]),
+                lambda: SplitWatermarkTableOperator(width, interval, column, delay, idle_ms),
+            )
         return self._operator(
             node, self._parts(node.inputs[0]), lambda: WatermarkTableOperator(width, interval, column, delay)
         )

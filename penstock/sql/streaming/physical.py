@@ -68,6 +68,7 @@ class ScanNode(PhysicalNode):
     columns: tuple[str, ...] = ()
     source: Any = None
     """What reads it; None until somebody asks (`scan_source.source_of`)."""
+    tags_splits: bool = False
 
 
 @dataclass(eq=False)
@@ -86,6 +87,8 @@ class WatermarkNode(PhysicalNode):
     interval_ms: int = 200
     time_column: int = 0
     delay_ms: int | None = None
+    by_split: bool = False
+    idle_ms: int | None = None
 
 
 @dataclass(eq=False)

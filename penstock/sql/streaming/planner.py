@@ -315,11 +315,21 @@ class Planner:
             extra = [time, plan.expression]
             fields = (*stream.fields, *(Field(f"${i}", e.type) for i, e in enumerate(extra)))
             node.inputs = (stream.project(fields, [*stream.refs(), *extra]),)
+        self._by_split(node, stream)
         read = [n.parallelism for n in stream.nodes if isinstance(n, ScanNode)]
         node.parallelism = max(read, default=self.parallelism)  # rows stay with the task that read them
         return replace(
             self.add(node), retracts=stream.retracts, keys=stream.keys, updated_by=stream.updated_by
         )
+
+    def _by_split(self, node: WatermarkNode, stream: Stream) -> None:
+        """Rows that come right from partitions of a queue: each partition has a watermark of its own."""
+        for scan in stream.nodes if len(stream.nodes) == 1 else ():
+            if isinstance(scan, ScanNode) and scan.connector and scan.connector.watermarks_by_split:
+                given = scan.connector.raw_options.get("scan.watermark.idle-timeout")
+                text = given or self.config.get("table.exec.source.idle-timeout", "0 ms")
+                node.by_split = scan.tags_splits = True
+                node.idle_ms = parse_duration(text).to_millis() or None
 
     def _need_watermark(self, plan: Watermark) -> None:
         """The row time is read even if no one selects it."""
