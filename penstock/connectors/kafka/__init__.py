@@ -10,7 +10,7 @@
     records.py       messages to be written, and many of them as bytes
     sink.py          `KafkaSink` and its writers
     transactions.py  exactly once: publishing an epoch in one transaction, once
-    options.py, fields.py, table.py, table_reader.py, table_sink.py, upsert.py     the tables of SQL
+    options.py, fields.py, table.py, table_reader.py, table_sink.py     the tables of SQL
 
 The client is confluent-kafka (librdkafka), in the driver and in the tasks; no jar is needed. How exactly-once works,
 and what it costs, is told in docs/connectors/kafka.md.

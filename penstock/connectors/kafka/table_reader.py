@@ -107,14 +107,14 @@ class _BatchDecoder:
         self._scan = scan
         self._to_arrow = RowsToArrow(scan.row_type)
         self._rows = _RowDecoder(scan)
-        self._value = None if scan.with_kind else block_decoder(scan.value)
+        self._value = None if scan.with_kind and not scan.upserts else block_decoder(scan.value)
         self._key = block_decoder(scan.key) if scan.key else None
 
     def __call__(self, cursor: PartitionCursor, messages: Messages) -> pa.RecordBatch:
         scan, to_arrow = self._scan, self._to_arrow
         try:
             columns = self._blocks(messages)
-            chosen, kinds = None, None
+            chosen, kinds = None, [UPDATE_AFTER] * len(messages)  # of upserts; others have no kinds here
         except NotCertain:
             rows, chosen, kinds = self._rows(cursor, messages)
             by_column = list(zip(*rows, strict=True)) if rows else [()] * scan.width
@@ -132,7 +132,7 @@ class _BatchDecoder:
             made = _METADATA[name](messages, functools.partial(to_arrow.column, i))
             out.append(made if chosen is None else made.take(pa.array(chosen, pa.int64())))
         if scan.with_kind:
-            out.append(pa.array(kinds or (), pa.int8()))
+            out.append(pa.array(kinds, pa.int8()))
         return to_arrow.of_columns(out)
 
     def _blocks(self, messages: Messages) -> Columns:
@@ -143,7 +143,10 @@ class _BatchDecoder:
         if self._key is not None and scan.key is not None:
             found = self._key([m.key() for m in messages])
             columns.update(zip(scan.key.places, found, strict=True))
-        found = self._value([m.value() for m in messages])
+        values = [m.value() for m in messages]
+        if scan.upserts and None in values:
+            raise NotCertain  # deletions have no columns but the key's
+        found = self._value(values)
         columns.update(zip(scan.value.places, found, strict=True))
         return columns
 
