@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from penstock.common.errors import ValidationError
 from penstock.common.plugins import Plugins
+from penstock.formats.avro_confluent import AVRO_CONFLUENT, DEBEZIUM_AVRO_CONFLUENT
 from penstock.formats.base import Decoder, Encoder, Format, Option, RecordContext
 from penstock.formats.canal_json import CANAL_JSON
 from penstock.formats.columnar import AVRO, ORC, PARQUET
@@ -21,7 +22,20 @@ from penstock.formats.maxwell_json import MAXWELL_JSON
 from penstock.formats.raw import RAW
 
 FORMATS: dict[str, Format] = {
-    f.name: f for f in (CSV, JSON, RAW, DEBEZIUM_JSON, CANAL_JSON, MAXWELL_JSON, PARQUET, ORC, AVRO)
+    f.name: f
+    for f in (
+        CSV,
+        JSON,
+        RAW,
+        DEBEZIUM_JSON,
+        CANAL_JSON,
+        MAXWELL_JSON,
+        PARQUET,
+        ORC,
+        AVRO,
+        AVRO_CONFLUENT,
+        DEBEZIUM_AVRO_CONFLUENT,
+    )
 }
 
 

@@ -54,7 +54,7 @@ _SIMPLE: dict[type[DataType], Any] = {
 }
 
 
-def _fastavro() -> Any:
+def fastavro_module() -> Any:
     try:
         import fastavro
     except ImportError as error:
@@ -104,32 +104,32 @@ def _bare_schema(data_type: DataType, name: str) -> Any:
 Convert = Callable[[Any], Any]
 
 
-def _to_avro(data_type: DataType) -> Convert:
+def to_avro(data_type: DataType) -> Convert:
     if isinstance(data_type, RowType):
-        parts = [(f.name, _to_avro(f.data_type)) for f in data_type.fields]
+        parts = [(f.name, to_avro(f.data_type)) for f in data_type.fields]
         return lambda row: {
             name: None if x is None else convert(x) for (name, convert), x in zip(parts, row, strict=True)
         }
     if isinstance(data_type, ArrayType):
-        element = _to_avro(data_type.element_type)
+        element = to_avro(data_type.element_type)
         return lambda items: [None if x is None else element(x) for x in items]
     if isinstance(data_type, MapType):
-        item = _to_avro(data_type.value_type)
+        item = to_avro(data_type.value_type)
         return lambda entries: {k: None if x is None else item(x) for k, x in entries.items()}
     return lambda value: value
 
 
-def _from_avro(data_type: DataType) -> Convert:
+def from_avro(data_type: DataType) -> Convert:
     if isinstance(data_type, RowType):
-        parts = [(f.name, _from_avro(f.data_type)) for f in data_type.fields]
+        parts = [(f.name, from_avro(f.data_type)) for f in data_type.fields]
         return lambda record: tuple(
             None if record.get(name) is None else convert(record[name]) for name, convert in parts
         )
     if isinstance(data_type, ArrayType):
-        element = _from_avro(data_type.element_type)
+        element = from_avro(data_type.element_type)
         return lambda items: [None if x is None else element(x) for x in items]
     if isinstance(data_type, MapType):
-        item = _from_avro(data_type.value_type)
+        item = from_avro(data_type.value_type)
         return lambda entries: {k: None if x is None else item(x) for k, x in entries.items()}
     if isinstance(data_type, TimestampType):
         # Files of older writers hold TIMESTAMP as a moment in UTC.
@@ -141,9 +141,9 @@ def _from_avro(data_type: DataType) -> Convert:
 
 def read_avro(stream: BinaryIO, row_type: RowType) -> Iterator[tuple[Any, ...]]:
     """The rows of an object file, fields found by name."""
-    convert = _from_avro(row_type)
+    convert = from_avro(row_type)
     try:
-        for record in _fastavro().reader(stream):
+        for record in fastavro_module().reader(stream):
             yield convert(record)
     except (ValueError, EOFError, KeyError) as error:
         raise MalformedRecordError(f"avro file cannot be read: {error}") from error
@@ -153,8 +153,8 @@ class AvroFileWriter:
     """Writes one object file, a block at a time. Flink's default codec is snappy; deflate needs no library."""
 
     def __init__(self, stream: BinaryIO, row_type: RowType, codec: str | None = None) -> None:
-        self._convert = _to_avro(row_type)
-        self._writer = _fastavro().write.Writer(stream, avro_schema(row_type), codec=codec or "deflate")
+        self._convert = to_avro(row_type)
+        self._writer = fastavro_module().write.Writer(stream, avro_schema(row_type), codec=codec or "deflate")
 
     def write(self, row: tuple[Any, ...]) -> None:
         self._writer.write(self._convert(row))
@@ -168,10 +168,10 @@ class AvroDecoder:
     """Single records in Avro's binary form; both sides derive the schema from the table's columns."""
 
     def __init__(self, row_type: RowType, options: Mapping[str, Any]) -> None:
-        avro = _fastavro()
+        avro = fastavro_module()
         self._schema = avro.parse_schema(avro_schema(row_type))
         self._read = avro.schemaless_reader
-        self._convert = _from_avro(row_type)
+        self._convert = from_avro(row_type)
 
     def decode(self, record: bytes | str, context: RecordContext) -> Rows:
         data = record.encode() if isinstance(record, str) else record
@@ -189,10 +189,10 @@ class AvroEncoder:
     """The other direction of `AvroDecoder`."""
 
     def __init__(self, row_type: RowType, options: Mapping[str, Any]) -> None:
-        avro = _fastavro()
+        avro = fastavro_module()
         self._schema = avro.parse_schema(avro_schema(row_type))
         self._write = avro.schemaless_writer
-        self._convert = _to_avro(row_type)
+        self._convert = to_avro(row_type)
 
     def encode(self, kind: int, row: Any) -> bytes:
         stream = io.BytesIO()

@@ -81,7 +81,7 @@ class Format:
     """A format by name: its options and how to make its two halves.
 
     `changelog` says that records carry row kinds; `framing` how records lie in a file: one per line, by the
-    format's own rule ("csv"), or the whole file at once ("file").
+    format's own rule ("csv"), or the whole file at once ("file"); "message": they never do.
     """
 
     name: str

@@ -49,7 +49,7 @@ def _check_orc(row_type: RowType, options: Mapping[str, Any]) -> None:
     _refuse((*_INTERVALS, TimeType), row_type, "orc")
 
 
-def _check_avro(row_type: RowType, options: Mapping[str, Any]) -> None:
+def check_avro(row_type: RowType, options: Mapping[str, Any]) -> None:
     _refuse(_INTERVALS, row_type, "avro")
     _check_avro_keys(row_type)
 
@@ -85,6 +85,6 @@ AVRO = Format(
     ),
     decoder=None,
     encoder=None,
-    check=_check_avro,
+    check=check_avro,
     framing="file",
 )

@@ -117,7 +117,14 @@ log.retention.ms=-1
         """Writes values, or (key, value), or (key, value, headers) to a partition, in order."""
         from confluent_kafka import Producer
 
-        producer = Producer({"bootstrap.servers": self.servers, "linger.ms": 5, **settings})
+        producer = Producer(
+            {
+                "bootstrap.servers": self.servers,
+                "linger.ms": 5,
+                "queue.buffering.max.messages": 10_000_000,
+                **settings,
+            }
+        )
         for message in messages:
             key, value, headers = (
                 (*message, None)[:3] if isinstance(message, tuple) else (None, message, None)

@@ -65,9 +65,12 @@ class FileSystemConnector(TableConnector):
 
     def _find_format(self) -> Format:
         try:
-            return find_format(self.values["format"])
+            found = find_format(self.values["format"])
         except ValidationError as error:
             raise self.refused(error.what, do=error.do) from None
+        if found.framing == "message":
+            raise self.refused(f"format '{found.name}' is one for messages, not for files", do="use avro")
+        return found
 
     def _format_options(self) -> dict[str, Any]:
         try:

@@ -74,15 +74,23 @@ def knows(options: Mapping[str, str], name: str) -> bool:
 
 
 def message_parts(
-    physical: RowType, options: Mapping[str, str], key_fields: Sequence[str], prefix: str, include: str
+    physical: RowType,
+    options: Mapping[str, str],
+    key_fields: Sequence[str],
+    prefix: str,
+    include: str,
+    topic: str | None = None,
 ) -> tuple[MessagePart | None, MessagePart]:
-    """Key and value of a table's messages.
+    """Key and value of a table's messages; `topic` is the one topic of the table, if it has one.
 
     Raises:
         ValidationError: The options contradict each other or the table.
     """
     key_format, key_options = format_options(options, "key")
     value_format, value_options = format_options(options, "value")
+    if topic is not None:  # as Flink completes it
+        key_options.setdefault(f"{key_format}.subject", f"{topic}-key")
+        value_options.setdefault(f"{value_format}.subject", f"{topic}-value")
     if value_format is None:
         raise ValidationError("there is no format for values", do="add 'format' or 'value.format'")
     if key_format is None and key_fields:

@@ -28,18 +28,13 @@ class Outgoing(NamedTuple):
     headers: Headers | None = None
     partition: int = ANY_PARTITION
 
-    @property
-    def size_bytes(self) -> int:
-        """About what it takes in memory and in a file."""
-        return 64 + len(self.value or b"") + len(self.key or b"")
-
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder()
 
 
 def encode_block(messages: Sequence[Outgoing]) -> bytes:
-    return _encoder.encode([tuple(m) for m in messages])
+    return _encoder.encode(messages)
 
 
 def decode_block(data: bytes) -> Iterable[Outgoing]:

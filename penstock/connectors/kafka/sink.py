@@ -121,10 +121,16 @@ class _Transaction(MessageTarget):
         return self._lineage
 
     def send(self, messages: Iterable[Outgoing]) -> None:
-        for message in messages:
+        messages = messages if isinstance(messages, list) else list(messages)
+        sizes = [64 + len(m.value or b"") + len(m.key or b"") for m in messages]
+        self._topics.update(dict.fromkeys([m.topic for m in messages]))
+        if self._pending_bytes + sum(sizes) < BLOCK_BYTES:  # as nearly always: all at once
+            self._pending += messages
+            self._pending_bytes += sum(sizes)
+            return
+        for message, size in zip(messages, sizes, strict=True):
             self._pending.append(message)
-            self._pending_bytes += message.size_bytes
-            self._topics.setdefault(message.topic)
+            self._pending_bytes += size
             if self._pending_bytes >= BLOCK_BYTES:
                 self._store()
 

@@ -67,6 +67,7 @@ class KafkaTables(TableConnector):
                 self.key_fields(table),
                 self.values["key.fields-prefix"],
                 self.values["value.fields-include"],
+                self.values["topic"][0] if self.values["topic"] and len(self.values["topic"]) == 1 else None,
             )
         except ValidationError as error:
             raise self.refused(error.what, do=error.do) from None

@@ -86,22 +86,18 @@ class KafkaTableWriter(ArrowWriter):
                 batch.column(self._width).to_pylist() if self._sink.changelog else [INSERT] * batch.num_rows
             )
             messages = self._messages(batch, kinds)
-            if self._latest is not None:
-                messages = self._latest.reduced(kinds, messages)
-            self._target.send(messages)
+            self._target.send(messages if self._latest is None else self._latest.reduced(kinds, messages))
 
-    def _messages(self, batch: pa.RecordBatch, kinds: Sequence[int]) -> Iterator[Outgoing]:
-        rows = batch.num_rows
-        keys = self._key(batch, kinds) if self._key else [None] * rows
+    def _messages(self, batch: pa.RecordBatch, kinds: Sequence[int]) -> list[Outgoing]:
+        keys = self._key(batch, kinds) if self._key else [None] * batch.num_rows
         values = self._value(batch, kinds)
+        if self._sink.upserts:
+            goes = (DELETE, UPDATE_BEFORE)
+            values = [None if kind in goes else value for kind, value in zip(kinds, values, strict=True)]
         topics = self._topic_of(batch)
-        times, headers = self._times(batch), self._headers(batch)
-        for i in range(rows):
-            value = values[i]
-            if self._sink.upserts and kinds[i] in (DELETE, UPDATE_BEFORE):
-                value = None
-            topic = topics[i]
-            yield Outgoing(topic, value, keys[i], times[i], headers[i], self._partition_of(topic))
+        partitions = {topic: self._partition_of(topic) for topic in set(topics)}
+        places = [partitions[topic] for topic in topics]
+        return list(map(Outgoing, topics, values, keys, self._times(batch), self._headers(batch), places))
 
     def _times(self, batch: pa.RecordBatch) -> Sequence[int]:
         place = self._sink.metadata.get("timestamp")
@@ -138,7 +134,7 @@ class _LatestChanges:
         self._most = most
         self._waiting: dict[bytes | None, Outgoing] = {}
 
-    def reduced(self, kinds: Sequence[int], messages: Iterator[Outgoing]) -> Iterator[Outgoing]:
+    def reduced(self, kinds: Sequence[int], messages: Sequence[Outgoing]) -> Iterator[Outgoing]:
         waiting = self._waiting
         for kind, message in zip(kinds, messages, strict=True):
             waiting.pop(message.key, None)
@@ -162,7 +158,10 @@ def encoder(part: MessagePart, sink: KafkaTableSink) -> Encode:
     many = None if changes else column_encoder(part.format_name, part.row_type, part.values)
     if many is not None:
         return lambda batch, kinds: (
-            many.records(pa.Table.from_batches([batch]).select(columns)).cast(pa.binary()).to_pylist()
+            many.records(pa.Table.from_batches([batch]).select(columns))
+            .cast(pa.binary())
+            .to_numpy(zero_copy_only=False)
+            .tolist()
         )
     one, to_rows = part.encoder(), ArrowToRows(part.row_type)
     empty_is_null = part.format_name == "raw"
