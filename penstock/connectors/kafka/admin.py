@@ -6,6 +6,7 @@ Every call is one request per broker, however many partitions it is about.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
@@ -15,6 +16,7 @@ from typing import Any
 from penstock.connectors.kafka.client import Complaints, KafkaCluster, confluent
 
 LOG = logging.getLogger(__name__)
+_UNSETTLED_S = 0.05
 
 
 @dataclass(frozen=True, order=True)
@@ -103,23 +105,35 @@ class KafkaAdmin:
 
     # --- offsets of groups
 
-    def committed(self, group: str, partitions: Iterable[KafkaTopicPartition] | None = None) -> Committed:
-        """A group's offsets with their notes, once no transaction can change them any more; None: all it has."""
+    def committed(
+        self, group: str, partitions: Iterable[KafkaTopicPartition] | None = None, settled: bool = True
+    ) -> Committed:
+        """A group's offsets with their notes; None: all it has.
+
+        Args:
+            settled: Waits until no open transaction can change them any more.
+        """
         places = None
         if partitions is not None:
             places = [self._library.TopicPartition(p.topic, p.partition) for p in partitions]
-        request = self._library.ConsumerGroupTopicPartitions(group, places)
         what = f"cannot read the offsets of group '{group}'"
-        answers = self._call(
-            lambda: self._client.list_consumer_group_offsets(
-                [request], require_stable=True, request_timeout=self._timeout
-            ),
-            what,
-        )
-        found = self._result(answers[group], what).topic_partitions or ()
-        for place in found:
-            if place.error is not None:
-                raise self.cluster.failed(what, place.error, self._complaints)
+        deadline = time.monotonic() + self._timeout
+        while True:
+            request = self._library.ConsumerGroupTopicPartitions(group, places)
+            answers = self._call(
+                lambda asked=request: self._client.list_consumer_group_offsets(
+                    [asked], require_stable=settled, request_timeout=self._timeout
+                ),
+                what,
+            )
+            found = self._result(answers[group], what).topic_partitions or ()
+            error = next((place.error for place in found if place.error is not None), None)
+            if error is None:
+                break
+            unsettled = error.code() == self._library.KafkaError.UNSTABLE_OFFSET_COMMIT
+            if not unsettled or time.monotonic() > deadline:
+                raise self.cluster.failed(what, error, self._complaints)
+            time.sleep(_UNSETTLED_S)
         return {
             KafkaTopicPartition(p.topic, p.partition): (p.offset, p.metadata or "")
             for p in found

@@ -187,10 +187,10 @@ class _Publisher:
         """A producer whose id is ours alone, with no transaction of the past undecided."""
         if self._producer is not None:
             return self._producer
-        if self._doubt(transaction, self._found_marks()):
-            self._decision(
-                transaction
-            )  # before anybody is fenced: whoever is behind must not stop who is ahead
+        # Before anybody is fenced: whoever is behind must not stop who is ahead. A transaction that a dead driver
+        # left open is still undecided here; it ends below.
+        if self._doubt(transaction, self._found_marks(settled=False)):
+            self._decision(transaction)
         timeout_ms = self._timeout_ms
         producer = _TransactionalProducer(
             self._cluster,
@@ -216,8 +216,9 @@ class _Publisher:
         self._producer = producer
         return producer
 
-    def _found_marks(self) -> set[Mark]:
-        notes = (Mark.parse(note) for _, note in self._admin.committed(self._id).values())
+    def _found_marks(self, settled: bool = True) -> set[Mark]:
+        committed = self._admin.committed(self._id, settled=settled)
+        notes = (Mark.parse(note) for _, note in committed.values())
         return {mark for mark in notes if mark is not None}
 
     @property
@@ -258,7 +259,7 @@ class _Publisher:
         decided = self._cluster.properties.get(UNKNOWN_OUTCOME, "")
         if decided in ("skip", "publish"):
             return decided
-        why = self._doubt(transaction, self._found_marks())
+        why = self._doubt(transaction, self._found_marks(settled=False))
         error = ExternalSystemError(
             f"nobody knows whether epoch {transaction.epoch} was published with the transactional id '{self._id}': "
             f"{why}",

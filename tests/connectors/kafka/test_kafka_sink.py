@@ -179,12 +179,13 @@ def test_a_driver_that_dies_in_a_transaction_leaves_none_of_its_messages(
     kafka: KafkaServer, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loop = running(exactly_once(kafka, topic))
+    loop.run_epoch([["first"]])  # so that there is a mark, which the open transaction is about to change
     monkeypatch.setattr(transactions._Publisher, "_commit", _dies)
     with pytest.raises(SystemExit):
         loop.run_epoch([["a", "b"]])
     monkeypatch.undo()
     loop.recover()
-    assert values(kafka, topic) == ["a", "b"]
+    assert values(kafka, topic) == ["a", "b", "first"]
 
 
 def _dies(self: Any, producer: Any) -> None:
