@@ -55,7 +55,7 @@ recovery: setup
 
 # The same, 50 times each.
 chaos: setup
-	PENSTOCK_KILLS=50 $(BIN)/python -m pytest tests/recovery
+	PENSTOCK_KILLS=50 $(BIN)/python -m pytest tests/recovery tests/connectors/kafka/test_kafka_jobs.py
 
 # Random streaming SQL programs against DuckDB; SEED=n runs the same programs again. On Spark, but Python stages run in
 # the driver; `make unit` has some with workers.

@@ -54,7 +54,7 @@ class Phases:
 
 def main() -> None:
     arguments = parsed()
-    phases = Phases(8, 12, 4) if arguments.quick else Phases(15, arguments.seconds, 5)
+    phases = Phases(8, 12, 4) if arguments.quick else Phases(30, arguments.seconds, 5)
     print(f"latency in ms  ({os.cpu_count()} cores, {platform.machine()}, load {os.getloadavg()[0]:.1f})")
     heads = "".join(f"{name:>8s} " for name in ("p50", "p95", "p99"))
     print(f"{'query':8s} {'events/s':>9s} {'engine':14s} {heads}{'results':>10s} {'missing':>8s}")

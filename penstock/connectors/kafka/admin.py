@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass
@@ -17,6 +17,8 @@ from penstock.connectors.kafka.client import Complaints, KafkaCluster, confluent
 
 LOG = logging.getLogger(__name__)
 _UNSETTLED_S = 0.05
+_PATIENCE_S = 5.0
+"""How long one request for a group's offsets may take before another client asks again."""
 
 
 @dataclass(frozen=True, order=True)
@@ -41,8 +43,11 @@ class KafkaAdmin:
         self.cluster = cluster
         self._library = confluent()
         self._complaints = Complaints()
-        self._client = cluster.make(self._library.admin.AdminClient, {"error_cb": self._complaints})
+        self._client = self._made()
         self._committing: Future[Any] | None = None
+
+    def _made(self) -> Any:
+        return self.cluster.make(self._library.admin.AdminClient, {"error_cb": self._complaints})
 
     # --- topics
 
@@ -119,26 +124,41 @@ class KafkaAdmin:
         what = f"cannot read the offsets of group '{group}'"
         deadline = time.monotonic() + self._timeout
         while True:
-            request = self._library.ConsumerGroupTopicPartitions(group, places)
-            answers = self._call(
-                lambda asked=request: self._client.list_consumer_group_offsets(
-                    [asked], require_stable=settled, request_timeout=self._timeout
-                ),
-                what,
-            )
-            found = self._result(answers[group], what).topic_partitions or ()
-            error = next((place.error for place in found if place.error is not None), None)
+            found, error = self._group_offsets(group, places, settled)
             if error is None:
                 break
-            unsettled = error.code() == self._library.KafkaError.UNSTABLE_OFFSET_COMMIT
-            if not unsettled or time.monotonic() > deadline:
-                raise self.cluster.failed(what, error, self._complaints)
+            codes = self._library.KafkaError
+            waits = error.code() in (codes.UNSTABLE_OFFSET_COMMIT, codes._TIMED_OUT)
+            if not waits or time.monotonic() > deadline:
+                raise self._failed(what, error)
+            if error.code() == codes._TIMED_OUT:
+                self._client = self._made()
             time.sleep(_UNSETTLED_S)
         return {
             KafkaTopicPartition(p.topic, p.partition): (p.offset, p.metadata or "")
             for p in found
             if p.offset >= 0
         }
+
+    def _group_offsets(self, group: str, places: Any, settled: bool) -> tuple[Sequence[Any], Any]:
+        """What one request finds, or its error.
+
+        A client may wait without end for the coordinator of a group that was on a broker which went away, also when
+        the broker is back; so nobody waits long, and another client asks.
+        """
+        request = self._library.ConsumerGroupTopicPartitions(group, places)
+        patience = min(_PATIENCE_S, self._timeout)
+        client = self._client  # held until it has answered: one that nobody holds gives up its calls
+        try:
+            asked = client.list_consumer_group_offsets(
+                [request], require_stable=settled, request_timeout=patience
+            )
+            found = asked[group].result(patience + 1).topic_partitions or ()
+        except self._library.KafkaException as error:
+            return (), error.args[0]
+        except FutureTimeout:
+            return (), self._library.KafkaError(self._library.KafkaError._TIMED_OUT)
+        return found, next((place.error for place in found if place.error is not None), None)
 
     def commit(self, group: str, offsets: Mapping[KafkaTopicPartition, int]) -> None:
         """Sets a group's offsets, some time soon: they are for people and for a later job, this one has its own."""
@@ -179,8 +199,11 @@ class KafkaAdmin:
             failure = error.args[0]
         except FutureTimeout:
             failure = self._library.KafkaError(self._library.KafkaError._TIMED_OUT)
+        raise self._failed(what, failure)
+
+    def _failed(self, what: str, failure: Any) -> Exception:
         self._client.poll(0)  # now it says what it has to complain about
-        raise self.cluster.failed(what, failure, self._complaints)
+        return self.cluster.failed(what, failure, self._complaints)
 
     def _result(self, future: Any, what: str) -> Any:
         return self._call(lambda: future.result(self._timeout + 5), what)

@@ -5,6 +5,7 @@ Coordinator, stages and checkpoints are the real ones; tasks fail and workers ar
 
 from __future__ import annotations
 
+import os
 import pathlib
 import random
 import threading
@@ -126,6 +127,10 @@ def test_every_message_comes_once_and_in_order_whatever_fails(
     assert chaos.failures > 0
 
 
+@pytest.mark.skipif(
+    "PENSTOCK_KILLS" not in os.environ,
+    reason="only in `make chaos`: a client sometimes waits minutes for the group coordinator of a restarted broker",
+)
 def test_a_broker_that_is_killed_and_comes_back_loses_and_doubles_nothing(
     kafka: KafkaServer, tmp_path: pathlib.Path, run_here: Any
 ) -> None:
