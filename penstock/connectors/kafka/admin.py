@@ -129,10 +129,11 @@ class KafkaAdmin:
                 break
             codes = self._library.KafkaError
             waits = error.code() in (codes.UNSTABLE_OFFSET_COMMIT, codes._TIMED_OUT)
-            if not waits or time.monotonic() > deadline:
-                raise self._failed(what, error)
+            failure = self._failed(what, error)
             if error.code() == codes._TIMED_OUT:
                 self._client = self._made()
+            if not waits or time.monotonic() > deadline:
+                raise failure
             time.sleep(_UNSETTLED_S)
         return {
             KafkaTopicPartition(p.topic, p.partition): (p.offset, p.metadata or "")
@@ -147,7 +148,7 @@ class KafkaAdmin:
         the broker is back; so nobody waits long, and another client asks.
         """
         request = self._library.ConsumerGroupTopicPartitions(group, places)
-        patience = min(_PATIENCE_S, self._timeout)
+        patience = min(_PATIENCE_S, self._timeout / 2)
         client = self._client  # held until it has answered: one that nobody holds gives up its calls
         try:
             asked = client.list_consumer_group_offsets(
