@@ -63,9 +63,12 @@ class SinkOperator(Operator):
         self.committables = tuple(self.writer.prepare_commit(self._ended))
         state = self.writer.snapshot()
         self._writer_states = [] if state is None else [state]
+        # From here on the driver may commit what was written: a failure of the next epoch, which may come before
+        # that epoch has its writer, must not undo it. If this epoch fails elsewhere, the output is left over.
+        self._writer = None
 
     def abort(self) -> None:
-        """The epoch failed in this task."""
+        """The epoch failed in this task, before `end_epoch` or after it."""
         if self._writer is not None:
             self._writer.abort()
 

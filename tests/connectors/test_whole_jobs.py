@@ -6,13 +6,11 @@ Tasks fail and worker processes are lost at random (seeded) points; what the sin
 from __future__ import annotations
 
 import os
-import random
 
 import pytest
 
 from penstock.common import Configuration, Encoder, Row, Types, WatermarkStrategy
 from penstock.common.datatypes import DataTypes
-from penstock.common.errors import ExternalSystemError
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.datagen import DataGeneratorSource
 from penstock.datastream.connectors.file_system import (
@@ -27,8 +25,8 @@ from penstock.datastream.connectors.file_system import (
 from penstock.datastream.connectors.hybrid_source import HybridSource
 from penstock.datastream.connectors.number_seq import NumberSequenceSource
 from penstock.datastream.formats.parquet import ParquetBulkWriters, ParquetColumnarRowInputFormat
-from penstock.runtime import in_process as runner
-from penstock.runtime import submit
+from penstock.runtime.stage import StageInstance
+from tests.runtime.in_process import Chaos, run_in_process
 
 NO_WATERMARKS = WatermarkStrategy.no_watermarks()
 SETTINGS = {
@@ -39,32 +37,12 @@ SETTINGS = {
 }
 
 
-class Chaos:
-    """Fails tasks, and loses worker processes, with a seeded probability."""
-
-    def __init__(self, seed: int, probability: float) -> None:
-        self.random = random.Random(seed)
-        self.probability = probability
-        self.failures = 0
-
-    def __call__(self, plan, partition):
-        if self.random.random() < self.probability:
-            self.failures += 1
-            if self.random.random() < 0.5:
-                runner.forget()
-            raise ExternalSystemError("chaos")
-
-
 @pytest.fixture
 def environment(monkeypatch):
     """Makes environments whose jobs run in this process, disturbed by `chaos`."""
-    real = submit.submit_job
 
     def make(chaos=None, parallelism=2):
-        run_here = lambda sinks, configuration, name: real(  # noqa: E731
-            sinks, configuration, name, lambda job: runner.InProcessEpochs(job, chaos)
-        )
-        monkeypatch.setattr(submit, "submit_job", run_here)
+        run_in_process(monkeypatch, chaos)
         configuration = Configuration()
         for key, value in SETTINGS.items():
             configuration.set_string(key, value)
@@ -106,6 +84,26 @@ def test_a_file_sink_shows_every_record_once_whatever_fails(tmp_path, environmen
     source = DataGeneratorSource(as_text, 30_000, type_info=Types.STRING())
     env.from_source(source, NO_WATERMARKS, "generated").sink_to(builder.build())
     env.execute("chaos")
+    assert sorted(lines(tmp_path)) == sorted(as_text(i) for i in range(30_000))
+    assert chaos.failures > 0
+
+
+def test_an_epoch_that_fails_before_it_has_a_writer_takes_nothing_from_the_one_before(
+    tmp_path, environment, monkeypatch
+):
+    begin, chaos = StageInstance._begin, Chaos(3, 0.3)
+
+    def unlucky(self, mine, warm):
+        chaos(None, None)
+        return begin(self, mine, warm)
+
+    monkeypatch.setattr(StageInstance, "_begin", unlucky)
+    env = environment(None)
+    builder = FileSink.for_row_format(str(tmp_path), Encoder.simple_string_encoder())
+    builder.with_bucket_assigner(BucketAssigner.base_path_bucket_assigner())
+    source = DataGeneratorSource(as_text, 30_000, type_info=Types.STRING())
+    env.from_source(source, NO_WATERMARKS, "generated").sink_to(builder.build())
+    env.execute("unlucky")
     assert sorted(lines(tmp_path)) == sorted(as_text(i) for i in range(30_000))
     assert chaos.failures > 0
 

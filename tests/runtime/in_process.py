@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from typing import Any
 
 from penstock.common.configuration import Configuration
+from penstock.common.errors import ExternalSystemError
 from penstock.connectors.collect import CollectSink
 from penstock.datastream import DataStream
 from penstock.graph.transformations import SinkTransformation
-from penstock.runtime.in_process import InProcessEpochs, Interference
+from penstock.runtime import submit
+from penstock.runtime.in_process import InProcessEpochs, Interference, forget
 from penstock.runtime.running_job import RunningJob
-from penstock.runtime.submit import submit_job
 
 
 def start(
@@ -20,7 +22,7 @@ def start(
     configuration = Configuration()
     for key, value in (settings or {}).items():
         configuration.set_string(key, value)
-    return submit_job(sinks, configuration, "test job", lambda job: InProcessEpochs(job, interfere))
+    return submit.submit_job(sinks, configuration, "test job", lambda job: InProcessEpochs(job, interfere))
 
 
 def collect(
@@ -46,3 +48,31 @@ def failing_times(n: int, at_epoch: int, error: Callable[[], BaseException]) -> 
             raise error()
 
     return interfere
+
+
+class Chaos:
+    """Fails tasks, and loses worker processes, with a seeded probability."""
+
+    def __init__(self, seed: int, probability: float) -> None:
+        self.random = random.Random(seed)
+        self.probability = probability
+        self.failures = 0
+
+    def __call__(self, plan: Any, partition: Any) -> None:
+        if self.random.random() < self.probability:
+            self.failures += 1
+            if self.random.random() < 0.5:
+                forget()
+            raise ExternalSystemError("chaos")
+
+
+_submit_job = submit.submit_job
+
+
+def run_in_process(monkeypatch: Any, interfere: Interference | None) -> None:
+    """Makes the jobs of programs run in this process for the rest of a test."""
+
+    def submitted(sinks: Any, configuration: Any, name: str) -> RunningJob:
+        return _submit_job(sinks, configuration, name, lambda job: InProcessEpochs(job, interfere))
+
+    monkeypatch.setattr(submit, "submit_job", submitted)

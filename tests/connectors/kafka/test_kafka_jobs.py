@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import os
 import pathlib
-import random
 import threading
 import time
 from collections import defaultdict
+from functools import partial
 from typing import Any
 
 import pytest
 
 from penstock.common import Configuration, SimpleStringSchema, WatermarkStrategy
-from penstock.common.errors import ExternalSystemError
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.base import DeliveryGuarantee
 from penstock.datastream.connectors.kafka import (
@@ -25,8 +24,7 @@ from penstock.datastream.connectors.kafka import (
     KafkaSink,
     KafkaSource,
 )
-from penstock.runtime import in_process as runner
-from penstock.runtime import submit
+from tests.runtime.in_process import Chaos, run_in_process
 from tests.servers.kafka import KafkaServer
 
 KEYS, PER_KEY = 6, 400
@@ -38,37 +36,10 @@ SETTINGS = {
 }
 
 
-class Chaos:
-    """Fails tasks, and loses worker processes, with a seeded probability."""
-
-    def __init__(self, seed: int, probability: float) -> None:
-        self.random = random.Random(seed)
-        self.probability = probability
-        self.failures = 0
-
-    def __call__(self, plan: Any, partition: Any) -> None:
-        if self.random.random() < self.probability:
-            self.failures += 1
-            if self.random.random() < 0.5:
-                runner.forget()
-            raise ExternalSystemError("chaos")
-
-
 @pytest.fixture
 def run_here(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Makes jobs run in this process, disturbed by what is given."""
-    real = submit.submit_job
-
-    def disturbed(chaos: Any) -> None:
-        monkeypatch.setattr(
-            submit,
-            "submit_job",
-            lambda sinks, configuration, name: real(
-                sinks, configuration, name, lambda job: runner.InProcessEpochs(job, chaos)
-            ),
-        )
-
-    return disturbed
+    return partial(run_in_process, monkeypatch)
 
 
 def topics(kafka: KafkaServer, name: str) -> tuple[str, str]:
