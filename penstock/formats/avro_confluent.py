@@ -16,17 +16,9 @@ from typing import Any
 from penstock.common.datatypes import RowType
 from penstock.common.errors import MalformedRecordError, ValidationError
 from penstock.formats.avro import avro_schema, fastavro_module, from_avro, to_avro
-from penstock.formats.base import (
-    DELETE,
-    INSERT,
-    UPDATE_AFTER,
-    UPDATE_BEFORE,
-    BadField,
-    Format,
-    RecordContext,
-    Rows,
-)
+from penstock.formats.base import INSERT, UPDATE_AFTER, BadField, Format, RecordContext, Rows
 from penstock.formats.columnar import check_avro
+from penstock.formats.debezium_json import changes_of
 from penstock.formats.schema_registry import REGISTRY_OPTIONS, SchemaRegistry
 
 _MAGIC = 0
@@ -77,6 +69,8 @@ _ERRORS = (ValueError, EOFError, KeyError, IndexError, TypeError, OverflowError)
 
 
 class AvroConfluentDecoder:
+    """Records as rows that come."""
+
     def __init__(self, row_type: RowType, options: Mapping[str, Any]) -> None:
         self._reader = _Reader(options)
         self._convert = from_avro(row_type)
@@ -84,9 +78,12 @@ class AvroConfluentDecoder:
     def decode(self, record: bytes | str, context: RecordContext) -> Rows:
         data = record.encode() if isinstance(record, str) else record
         try:
-            return [(INSERT, self._convert(self._reader.read(data)))]
+            return self._rows(data)
         except _ERRORS as error:
             raise _unreadable(error, data, context) from None
+
+    def _rows(self, data: bytes) -> Rows:
+        return [(INSERT, self._convert(self._reader.read(data)))]
 
 
 class AvroConfluentEncoder:
@@ -98,34 +95,11 @@ class AvroConfluentEncoder:
         return self._writer.write(self._convert(row))
 
 
-class DebeziumAvroDecoder:
-    """Records with `before`, `after` and `op`, as of debezium-json."""
+class DebeziumAvroDecoder(AvroConfluentDecoder):
+    """Records with `before`, `after` and `op`, as of debezium-json; an empty one is a tombstone."""
 
-    def __init__(self, row_type: RowType, options: Mapping[str, Any]) -> None:
-        self._reader = _Reader(options)
-        self._convert = from_avro(row_type)
-
-    def decode(self, record: bytes | str, context: RecordContext) -> Rows:
-        data = record.encode() if isinstance(record, str) else record
-        try:
-            return self._changes(self._reader.read(data)) if data else []
-        except _ERRORS as error:
-            raise _unreadable(error, data, context) from None
-
-    def _changes(self, event: Mapping[str, Any]) -> Rows:
-        kinds = {
-            "c": ((INSERT, "after"),),
-            "r": ((INSERT, "after"),),
-            "u": ((UPDATE_BEFORE, "before"), (UPDATE_AFTER, "after")),
-            "d": ((DELETE, "before"),),
-        }
-        op = event.get("op")
-        if op not in kinds:
-            raise BadField(f"unknown 'op' value {op!r}")
-        for _, part in kinds[op]:
-            if event.get(part) is None:
-                raise BadField(f"the '{part}' field of a {op!r} record is null")
-        return [(kind, self._convert(event[part])) for kind, part in kinds[op]]
+    def _rows(self, data: bytes) -> Rows:
+        return changes_of(self._reader.read(data), self._convert) if data else []
 
 
 class DebeziumAvroEncoder:

@@ -6,7 +6,7 @@ because the writer sees its two halves apart.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock.common.datatypes import RowType
@@ -26,6 +26,29 @@ from penstock.formats.base import (
 )
 
 NAME = "debezium-json"
+
+
+_CHANGES = {
+    "c": ((INSERT, "after"),),
+    "r": ((INSERT, "after"),),
+    "u": ((UPDATE_BEFORE, "before"), (UPDATE_AFTER, "after")),
+    "d": ((DELETE, "before"),),
+}
+
+
+def changes_of(event: Mapping[str, Any], read: Callable[[Any], tuple[Any, ...]]) -> Rows:
+    """The changes that an event of Debezium's stands for; `read` makes a row of its `before` or `after`."""
+    op = event.get("op")
+    if not isinstance(op, str) or op not in _CHANGES:
+        raise BadField(f"unknown 'op' value {op!r}")
+    rows: Rows = []
+    for kind, part in _CHANGES[op]:
+        value = event.get(part)
+        if value is None:
+            hint = "; if the source is Postgres, set REPLICA IDENTITY FULL" if part == "before" else ""
+            raise BadField(f"the '{part}' field of a {op!r} record is null{hint}")
+        rows.append((kind, read(value)))
+    return rows
 
 
 class DebeziumJsonDecoder:
@@ -51,22 +74,7 @@ class DebeziumJsonDecoder:
             event = event.get("payload") if isinstance(event, dict) else None
         if not isinstance(event, dict):
             raise BadField("expected an object with 'before', 'after' and 'op'")
-        op = event.get("op")
-        if op in ("c", "r"):
-            return [(INSERT, self._row(event, "after"))]
-        if op == "u":
-            return [(UPDATE_BEFORE, self._row(event, "before")), (UPDATE_AFTER, self._row(event, "after"))]
-        if op == "d":
-            return [(DELETE, self._row(event, "before"))]
-        raise BadField(f"unknown 'op' value {op!r}")
-
-    def _row(self, event: Mapping[str, Any], part: str) -> tuple[Any, ...]:
-        value = event.get(part)
-        if value is None:
-            hint = "; if the source is Postgres, set REPLICA IDENTITY FULL" if part == "before" else ""
-            raise BadField(f"the '{part}' field of a {event.get('op')!r} record is null{hint}")
-        row: tuple[Any, ...] = self._read(value)
-        return row
+        return changes_of(event, self._read)
 
 
 class DebeziumJsonEncoder:

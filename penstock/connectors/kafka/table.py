@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from penstock.catalog.objects import CatalogTable
 
 
-class KafkaTables(TableConnector):
+class KafkaTables(TableConnector, ABC):
     """What `kafka` and `upsert-kafka` share."""
 
     endless_advice = "set 'scan.bounded.mode', or use streaming mode"
@@ -54,9 +55,9 @@ class KafkaTables(TableConnector):
     def knows(self, key: str) -> bool:
         return super().knows(key) or key.startswith(o.PROPERTIES) or knows(self.raw_options, key)
 
+    @abstractmethod
     def key_fields(self, table: CatalogTable) -> Sequence[str]:
         """The columns that make a message's key."""
-        raise NotImplementedError
 
     def parts(self, table: CatalogTable) -> tuple[MessagePart | None, MessagePart]:
         """Key and value of the table's messages."""

@@ -70,7 +70,6 @@ class ColumnarOver(ColumnarOperator):
     ) -> None:
         self._keys = tuple(key_columns)
         self._time_column = time_column
-        self._types = tuple(types)
         self._together = time_column is not None and not frame.rows
         # A row has a number of its own among those of its time.
         self._alone = [isinstance(spec, OrderFunction) for spec in specs]
@@ -87,9 +86,8 @@ class ColumnarOver(ColumnarOperator):
 
     def open(self, context: DeltaContext) -> None:
         super().open(context)
-        key_types = self._partials.key_types
-        self._results = RunningResults(context, "results", self._keys, self._partials, key_types)
-        self._log = TableLog(context, "waiting", self._keys, key_types)
+        self._results = RunningResults(context, "results", self._keys, self._partials)
+        self._log = TableLog(context, "waiting", self._keys, self._partials.key_types)
         self._version: list[StoredTable] | None = None
         self._waiting: pa.Table | None = None
 

@@ -20,7 +20,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.common.datatypes import DataType
 from penstock.common.group_codes import group_codes
 from penstock.delta.base import DeltaContext
 from penstock.delta.columnar.hashed_log import PLACE, HashedLog, newest
@@ -37,22 +36,16 @@ class RunningResults:
         context: Where the state is.
         name: Its name.
         key_columns: Columns of the input whose values have results of their own.
-        partials: The calls.
-        key_types: The types of the key's columns.
+        partials: The calls, by the same key.
     """
 
     def __init__(
-        self,
-        context: DeltaContext,
-        name: str,
-        key_columns: Sequence[int],
-        partials: PreAggregate,
-        key_types: Sequence[DataType],
+        self, context: DeltaContext, name: str, key_columns: Sequence[int], partials: PreAggregate
     ) -> None:
         self._keys = tuple(key_columns)
         self._partials = partials
         self._names = [f"c{i}" for i in range(len(self._keys))]
-        self._log = HashedLog(context, name, key_types, self._names)
+        self._log = HashedLog(context, name, partials.key_types, self._names)
 
     def add(self, table: pa.Table) -> tuple[pa.Table, Ints]:
         """Takes rows in, in their order. Gives the partial results after each of them, and numbers of their keys."""
