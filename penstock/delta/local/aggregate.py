@@ -170,6 +170,15 @@ class PreAggregate(LocalStage):
                 columns.append(valid if counts else column)
         return pa.table([*columns, ones], names=[name for name, _ in self.adding()])
 
+    def apart(self, table: pa.Table) -> pa.Table:
+        columns = [table.column(key) for key in self._keys]
+        marks = filled(MIN_WATERMARK, table.num_rows)
+        if self._slices is not None:
+            time, marks = self._slices.cut(table)
+            columns.append(time)
+        kinds = filled(INSERT, table.num_rows, np.int8)
+        return named([*columns, *self.each_row(table).columns, kinds, marks, table.column(POSITION)])
+
     def combine(self, table: pa.Table) -> pa.Table:
         """Partial results of the same key (and slice) added up."""
         return self._grouped(table, self.adding())

@@ -24,6 +24,10 @@ class LocalStage(ABC):
     def __call__(self, table: pa.Table) -> pa.Table:
         """A table of changes (`delta/columns.py`) with at least one row; another one comes out."""
 
+    @abstractmethod
+    def apart(self, table: pa.Table) -> pa.Table:
+        """The same columns with a row for each row, none put together with another."""
+
     def combine(self, table: pa.Table) -> pa.Table:
         """The same once more behind the exchange, where what several tasks sent has come together."""
         return table

@@ -44,6 +44,9 @@ class LocalTopN(LocalStage):
     def output_types(self) -> list[DataType]:
         return self._types
 
+    def apart(self, table: pa.Table) -> pa.Table:
+        return table
+
     def __call__(self, table: pa.Table) -> pa.Table:
         if table.num_rows <= self._end:
             return table

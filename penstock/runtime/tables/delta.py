@@ -3,6 +3,7 @@
 A delta operator sees an epoch as a whole: the tables that arrive are kept until the epoch ends, then the operator
 takes the changes of each input, advances to the watermark that has arrived meanwhile, and its output goes on,
 followed by that watermark. So a result leaves in the epoch whose data completed it, through any number of operators.
+A small epoch may be handed over in pieces, each of which is an epoch to the delta operator (`detail.py`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from penstock.delta.local.base import LocalStage
 from penstock.formats.arrow_rows import RowReader, RowsToArrow
 from penstock.operators.runtime_context import StreamingRuntimeContext
 from penstock.runtime.tables.base import TableOperator
+from penstock.runtime.tables.detail import NET, Detail
 
 _BATCH_ROWS = 1 << 16
 
@@ -35,6 +37,7 @@ class DeltaTableOperator(TableOperator):
         input_types: Visible columns of each input as they arrive.
         output_type: Visible and hidden columns of the result.
         local: The local stage of each input, whose second half (`combine`) runs here, behind the exchange.
+        detail: Up to which size an epoch's changes are shown one by one.
     """
 
     def __init__(
@@ -43,12 +46,15 @@ class DeltaTableOperator(TableOperator):
         input_types: Sequence[RowType],
         output_type: RowType,
         local: Sequence[LocalStage | None] = (),
+        detail: Detail = NET,
     ) -> None:
         self.input_count = len(input_types)
         self._shipped = delta
         self._input_types = tuple(input_types)
         self._output_type = output_type
         self._local = tuple(local)
+        self._detail = detail
+        self._emitted = 0
         self._tables: list[list[pa.Table]] = [[] for _ in input_types]
         self._advanced = MIN_WATERMARK
 
@@ -77,6 +83,7 @@ class DeltaTableOperator(TableOperator):
         self._tables = [[] for _ in self._input_types]
         self._delta_context.processing_time_ms = self.context.clock.processing_time_ms
         self._delta_context.watermark = self._advanced
+        self._emitted = 0
         self._delta.begin_epoch()
 
     def process_table(self, input_index: int, table: pa.Table) -> None:
@@ -117,9 +124,19 @@ class DeltaTableOperator(TableOperator):
     # -- rows in and out -----------------------------------------------------------------------------
 
     def _take(self, index: int, table: pa.Table, watermark: int) -> None:
-        local = self._local[index] if self._local else None
-        if local is not None:
-            table = local.combine(table)
+        pieces = self._detail.pieces(table, self._delta.key_columns(index))
+        if pieces is None:
+            local = self._local[index] if self._local else None
+            self._take_piece(index, table if local is None else local.combine(table), watermark)
+            return
+        for piece in pieces[:-1]:
+            self._take_piece(index, piece, self._advanced)
+            self._delta.end_epoch()
+            self._emit()
+            self._delta.begin_epoch()
+        self._take_piece(index, pieces[-1], watermark)
+
+    def _take_piece(self, index: int, table: pa.Table, watermark: int) -> None:
         rest = self._delta.take_columns(index, table, watermark)
         if rest.num_rows:
             self._delta.process(index, self._rows(index, rest))
@@ -137,7 +154,7 @@ class DeltaTableOperator(TableOperator):
         return Batch([r[3] for r in found], [r[1] for r in found], [r[2] for r in found])
 
     def _emit(self) -> None:
-        output, position = self._delta.output, self.first_position
+        output, position = self._delta.output, self.first_position + self._emitted
         if len(output):
             watermarks = output.watermarks or [MIN_WATERMARK] * len(output)
             places = range(position, position + len(output))
@@ -149,6 +166,7 @@ class DeltaTableOperator(TableOperator):
             if table.num_rows:
                 self.output.emit_table(self._numbered(table, position))
                 position += table.num_rows
+        self._emitted = position - self.first_position
 
     def _numbered(self, table: pa.Table, position: int) -> pa.Table:
         """An output table with its order of arrival, which is behind that of the output rows."""

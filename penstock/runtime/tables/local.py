@@ -6,16 +6,23 @@ import pyarrow as pa
 
 from penstock.delta.local.base import LocalStage
 from penstock.runtime.tables.base import TableOperator
+from penstock.runtime.tables.detail import NET, Detail
 
 LOCAL_ROWS = 1 << 20
 """How many rows a local stage sees at once: the more, the more it can put together."""
 
 
 class LocalTableOperator(TableOperator):
-    """Runs a local stage over large pieces of the epoch."""
+    """Runs a local stage over large pieces of the epoch.
 
-    def __init__(self, stage: LocalStage) -> None:
+    Args:
+        stage: What puts rows together.
+        detail: Up to which size the operator behind the exchange wants to see rows one by one.
+    """
+
+    def __init__(self, stage: LocalStage, detail: Detail = NET) -> None:
         self._stage = stage
+        self._detail = detail
         self._pending: list[pa.Table] = []
         self._rows = 0
 
@@ -39,4 +46,5 @@ class LocalTableOperator(TableOperator):
         if self._pending:
             table = pa.concat_tables(self._pending)
             self._pending, self._rows = [], 0
-            self.output.emit_table(self._stage(table))
+            apart = self._detail.covers(table.num_rows)
+            self.output.emit_table(self._stage.apart(table) if apart else self._stage(table))

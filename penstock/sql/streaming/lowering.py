@@ -13,6 +13,7 @@ A node that several queries read becomes one transformation, so its rows are com
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -170,7 +171,9 @@ class Lowering:
             output_type=table_type((*node.fields, *HIDDEN)),
             parallelism=node.parallelism,
             uid=node.uid,
-            operator_factory=lambda: DeltaTableOperator(shipped, types, output, locals_),
+            operator_factory=lambda: DeltaTableOperator(
+                shipped, types, output, locals_, node.detail_of_changes
+            ),
             key_selectors=(None,) * len(inputs),
             key_columns=keys,
         )
@@ -184,12 +187,14 @@ class Lowering:
         for part, (node, steps) in zip(self._parts(stream), below, strict=True):
             keeps = local is None or isinstance(local, LocalTopN)
             if keeps and len(below) == 1 and is_in_place(node, steps, key, target):
-                return self._local(part, local, node)
-            arrived.append(by_key(self._local(part, local, node), key))
+                return self._local(part, local, node, target)
+            arrived.append(by_key(self._local(part, local, node, target), key))
         return arrived[0] if len(arrived) == 1 else UnionTransformation("Union", arrived)
 
-    def _local(self, part: Transformation, local: LocalStage | None, node: PhysicalNode) -> Transformation:
-        """What is done to rows of a node before they are sent anywhere."""
+    def _local(
+        self, part: Transformation, local: LocalStage | None, node: PhysicalNode, target: DeltaNode
+    ) -> Transformation:
+        """What is done to rows of a node before they are sent to the target."""
         if local is None:
             return part
         return OperatorTransformation(
@@ -197,7 +202,7 @@ class Lowering:
             [part],
             output_type=table_type_of(local),
             parallelism=node.parallelism,
-            operator_factory=_Factory(LocalTableOperator, local),
+            operator_factory=functools.partial(LocalTableOperator, local, target.detail_of_changes),
         )
 
     # -- ends ------------------------------------------------------------------------------------------
@@ -232,17 +237,6 @@ class Lowering:
         if mine == wanted and partition_by is None:
             return part
         return PartitionTransformation("exchange", [part], partitioner=Partitioner(PartitionerKind.REBALANCE))
-
-
-@dataclass(frozen=True)
-class _Factory:
-    """Makes an operator from what it needs."""
-
-    kind: Callable[..., Any]
-    argument: Any
-
-    def __call__(self) -> Any:
-        return self.kind(self.argument)
 
 
 def by_key(source: Transformation, columns: tuple[int, ...]) -> Transformation:

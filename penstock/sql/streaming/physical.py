@@ -24,6 +24,7 @@ from penstock.connectors.table import TableConnector
 from penstock.delta.base import DeltaOperator
 from penstock.delta.columns import KIND, POSITION, WATERMARK
 from penstock.delta.local.base import LocalStage
+from penstock.runtime.tables.detail import NET, Detail
 from penstock.sql.plan.algebra import DataFrameScan, Field, Fields, LocalTable, Plan, Project, Scan, Values
 from penstock.sql.plan.rex import Const, InputRef, Rex
 
@@ -97,6 +98,8 @@ class DeltaNode(PhysicalNode):
 
     operator: DeltaOperator | None = None
     local: tuple[LocalStage | None, ...] = ()
+    detail_of_changes: Detail = NET
+    """Up to which size of an epoch each change of its result is shown."""
     distributed: tuple[tuple[int, ...], ...] = ()
     """Columns of a join's output by which its rows are spread over the subtasks (`distribution.py`)."""
 

@@ -19,6 +19,7 @@ from penstock.common.errors import NotSupportedError, ValidationError
 from penstock.connectors.registry import find_connector
 from penstock.delta.base import DeltaOperator
 from penstock.delta.local.base import LocalStage
+from penstock.runtime.tables.detail import Detail
 from penstock.sql.functions.enforcing import CHECK_LENGTH, NOT_NULL
 from penstock.sql.plan.algebra import (
     Aggregate,
@@ -200,6 +201,9 @@ class Planner:
         node.retracts = properties.get("retracts", False)
         node.keys = properties.get("keys", frozenset())
         node.detail = detail
+        # Which input's rows of an epoch come first is chance; what they come to together is not.
+        if node.retracts and not self.one_epoch and len(inputs) == 1:
+            node.detail_of_changes = Detail.of(self.config)
         return replace(self.add(node), **properties)
 
     # -- leaves ----------------------------------------------------------------------------------------

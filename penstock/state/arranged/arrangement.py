@@ -1,4 +1,4 @@
-"""What an operator holds of an arrangement: the committed rows to look up, and the change of the epoch to leave.
+"""What an operator holds of an arrangement: the rows to look up, and the change of the epoch to leave.
 
 Runs are merged when some of similar size have come together, so there are few of them, and each row is copied only a
 few times however large the state becomes:
@@ -18,8 +18,18 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from penstock.common.errors import InvariantError, StateMigrationError
-from penstock.state.arranged.runs import PLACE, ROW, WEIGHT, Chunk, Numbers, Run, sorted_run, summed
+from penstock.common.errors import StateMigrationError
+from penstock.state.arranged.runs import (
+    PLACE,
+    ROW,
+    WEIGHT,
+    Chunk,
+    Numbers,
+    Run,
+    merged_chunks,
+    sorted_run,
+    summed,
+)
 
 FANOUT = 4
 _SMALL_ROWS = 1024
@@ -71,9 +81,7 @@ class Arrangement:
     def add(
         self, table: pa.Table, places: Numbers, rows: Numbers | None = None, weights: Numbers | None = None
     ) -> None:
-        """The change of the epoch, once. With weights, those of a row are summed up; rows that go need no values."""
-        if self.change is not None:
-            raise InvariantError(f"a second change of {self.name!r} in one epoch")
+        """More of the epoch's change. With weights, those of a row are summed up; rows that go need no values."""
         if not table.num_rows:
             return
         columns = [*table.columns, pa.array(places, pa.uint64())]
@@ -82,16 +90,20 @@ class Arrangement:
             assert rows is not None and weights is not None
             columns += [pa.array(rows, pa.uint64()), pa.array(weights, pa.int32())]
             names += [ROW, WEIGHT]
-        self.change = sorted_run("", pa.table(columns, names=names))
+        run = sorted_run("", pa.table(columns, names=names))
+        if self.change is not None:
+            run = Run("", tuple(merged_chunks([self.change, run])))
+        self.change = run if run.chunks else None
 
     def find(self, places: Numbers, columns: Sequence[int] | None = None) -> Found:
-        """The committed rows at some places, weights summed up.
+        """The rows at some places, committed or added in this epoch, weights summed up.
 
         Args:
             places: Sorted, no two equal.
             columns: Those that are needed; None: all.
         """
-        parts = [part for run in self.runs for chunk in run.chunks if (part := _pick(chunk, places, columns))]
+        runs = self.runs if self.change is None else (*self.runs, self.change)
+        parts = [part for run in runs for chunk in run.chunks if (part := _pick(chunk, places, columns))]
         if not parts:
             empty = np.empty(0, np.uint64)
             return Found(self._empty(columns), empty, empty, np.empty(0, np.int64))
