@@ -173,6 +173,8 @@ class SparkWriter:
         return f"SELECT {self._list([*columns, *added])} FROM {source} {view}"
 
     def _table_function(self, plan: TableFunctionScan) -> str:
+        from penstock.sql.spark.user_function_calls import table_text
+
         source, columns = self._from(plan.input)
         args = [self.rex(a, columns) for a in plan.args]
         if self._udf_text is None:
@@ -180,10 +182,9 @@ class SparkWriter:
         self._aliases += 1
         alias = f"f{self._aliases}"
         call = self._udf_text(UdfCall(NullType(), plan.name, plan.function, plan.args), args)
-        kind = "LEFT JOIN" if plan.outer else "CROSS JOIN"
-        on = " ON true" if plan.outer else ""
         added = [f"{alias}.c{i}" for i in range(len(plan.function_fields))]
-        return f"SELECT {self._list([*columns, *added])} FROM {source} {kind} LATERAL {call} {alias}{on}"
+        joined = table_text(call, len(args), alias, plan.outer)
+        return f"SELECT {self._list([*columns, *added])} FROM {source} {joined}"
 
     # -- joins -----------------------------------------------------------------------------------------
 

@@ -1,6 +1,8 @@
 """How Spark calls users' functions.
 
-A scalar function is a Spark Python UDF (a pandas UDF if it takes Series), a table function a Spark UDTF. An
+A function goes over columns of Arrow: a row at a time, or as Series if it is one of pandas; a table function gives a
+list of rows for each row, which the query unfolds. (Spark's own way for rows, pickling, takes 3 times as long for a
+scalar function and 30 times for a table function; it remains where there is no argument, so no column.) An
 aggregate is a UDF over the list of a group's rows, so that it may stand beside any other aggregate and take DISTINCT,
 FILTER and OVER; where there are only users' aggregates, `grouped_aggregates.py` hands them a group in pieces.
 
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from penstock.sql.plan.rex import UdfCall
+    from penstock.sql.streaming.user_calls import OpenedFunction
 
 _PARAMETERS = "pipeline.global-job-parameters"
 
@@ -74,7 +77,7 @@ def spark_call(
 def _register(
     spark: SparkSession, name: str, function: UserFunction, types: Sequence[DataType], settings: Settings
 ) -> None:
-    from pyspark.sql.functions import arrow_udf, pandas_udf, udf, udtf
+    from pyspark.sql.functions import arrow_udf, pandas_udf, udf
 
     from penstock.sql.spark.grouped_aggregates import register_groups
 
@@ -82,11 +85,7 @@ def _register(
         register_groups(spark, name, function, types, settings)
         return
     if function.kind == "table":
-        fields = function.result_fields(types)
-        schema = "STRUCT<" + ", ".join(f"c{i}: {spark_type(t)}" for i, (_, t) in enumerate(fields)) + ">"
-        spark.udtf.register(
-            name, udtf(_table_class(Runner(name, function, types, settings)), returnType=schema)
-        )
+        _register_table(spark, name, function, types, settings)
         return
     runner = (AggregateRunner if function.kind == "aggregate" else Runner)(name, function, types, settings)
     made: Any
@@ -103,14 +102,42 @@ def _register(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # it wants type hints, which a lambda cannot have
             made = pandas_udf(runner.series, spark_type(function.result), _SCALAR)  # type: ignore[call-overload]
-    elif is_async(function.function) and types:
-        columns = AsyncColumns(name, function, types, settings.zone, settings)
+    elif function.kind == "scalar" and types:
+        columns = ScalarColumns(name, function, types, settings)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             made = arrow_udf(columns, spark_type(function.result), _ARROW_SCALAR)  # type: ignore[call-overload]
     else:
         made = udf(runner, spark_type(function.result), useArrow=False)  # type: ignore[call-overload]
     spark.udf.register(name, made if function.deterministic else made.asNondeterministic())
+
+
+def _register_table(
+    spark: SparkSession, name: str, function: UserFunction, types: Sequence[DataType], settings: Settings
+) -> None:
+    """With arguments a function of lists of rows (`table_text` unfolds them), else a table function of Spark."""
+    from pyspark.sql.functions import arrow_udf, udtf
+
+    results = [t for _, t in function.result_fields(types)]
+    schema = "STRUCT<" + ", ".join(f"c{i}: {spark_type(t)}" for i, t in enumerate(results)) + ">"
+    if not types:
+        spark.udtf.register(
+            name, udtf(_table_class(Runner(name, function, types, settings)), returnType=schema)
+        )
+        return
+    columns = TableColumns(name, function, types, settings, results)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        made: Any = arrow_udf(columns, f"ARRAY<{schema}>", _ARROW_SCALAR)  # type: ignore[call-overload]
+    # A deterministic one may be computed once for each column that is read of its rows.
+    spark.udf.register(name, made.asNondeterministic())
+
+
+def table_text(call: str, arguments: int, alias: str, outer: bool) -> str:
+    """How a query joins its rows with those of a table function."""
+    if arguments:
+        return f"LATERAL VIEW {'OUTER ' if outer else ''}inline({call}) {alias}"
+    return f"LEFT JOIN LATERAL {call} {alias} ON true" if outer else f"CROSS JOIN LATERAL {call} {alias}"
 
 
 def _has_moments(data_type: DataType) -> bool:
@@ -253,30 +280,83 @@ class Runner:
         )
 
 
-class AsyncColumns:
-    """Calls a function that has to be waited for with the rows of a batch of columns, many at a time."""
+class _RowColumns:
+    """Calls a function with the rows of batches of columns."""
 
     def __init__(
-        self, key: str, function: UserFunction, types: Sequence[DataType], zone: str, settings: Settings
+        self, key: str, function: UserFunction, types: Sequence[DataType], settings: Settings
     ) -> None:
         from penstock.sql.streaming.user_calls import OpenedFunction
 
         self._key = key
-        self._type = function.result
+        self._own: OpenedFunction | None = None
         self._parameters = dict(settings.parameters)
-        self._function = OpenedFunction(function, types, zone, settings.waiting)
+        self._function = OpenedFunction(function, types, settings.zone, settings.waiting)
+
+    def _opened(self) -> OpenedFunction:
+        """The function of this process."""
+        found: OpenedFunction | None = self._own or _OPENED.get(self._key)
+        if found is None:
+            found = self._function
+            found.open_with(_context(self._parameters))
+            if found.wants_closing:
+                self._own = found
+                weakref.finalize(self, close_quietly, found)
+            else:
+                _OPENED[self._key] = found
+        return found
+
+
+class ScalarColumns(_RowColumns):
+    """The column of a function's values; those to be waited for are asked for many at a time."""
+
+    def __init__(
+        self, key: str, function: UserFunction, types: Sequence[DataType], settings: Settings
+    ) -> None:
+        super().__init__(key, function, types, settings)
+        self._type = function.result
 
     def __call__(self, *columns: pa.Array) -> pa.Array:
         from penstock.formats.arrow_rows import RowsToArrow, columns_type
 
-        if self._key not in _OPENED:
-            self._function.open_with(_context(self._parameters))
-            _OPENED[self._key] = self._function
-        function = _OPENED[self._key]
-        arguments = pa.table(list(columns), [f"c{i}" for i in range(len(columns))])
-        values = function.calls(function.rows(arguments, arguments.num_rows))
+        function = self._opened()
+        values = function.calls(function.rows(_arguments(columns), len(columns[0])))
         column = RowsToArrow(columns_type([self._type])).column(0, values)
         return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+class TableColumns(_RowColumns):
+    """For each row the list of rows that a table function gives."""
+
+    def __init__(
+        self,
+        key: str,
+        function: UserFunction,
+        types: Sequence[DataType],
+        settings: Settings,
+        results: Sequence[DataType],
+    ) -> None:
+        super().__init__(key, function, types, settings)
+        self._results = list(results)
+
+    def __call__(self, *columns: pa.Array) -> pa.Array:
+        from penstock.formats.arrow_rows import RowsToArrow, columns_type
+
+        function = self._opened()
+        found: list[tuple[Any, ...]] = []
+        ends = [0]
+        for arguments in function.rows(_arguments(columns), len(columns[0])):
+            found.extend(function.rows_of(arguments))
+            ends.append(len(found))
+        rows = RowsToArrow(columns_type(self._results)).batch(found)
+        names = [f"c{i}" for i in range(len(self._results))]
+        return pa.ListArray.from_arrays(
+            pa.array(ends, pa.int32()), pa.StructArray.from_arrays(rows.columns, names)
+        )
+
+
+def _arguments(columns: Sequence[pa.Array]) -> pa.Table:
+    return pa.table(list(columns), [f"c{i}" for i in range(len(columns))])
 
 
 class AggregateRunner(Runner):

@@ -13,6 +13,7 @@ from penstock.common.errors import UserFunctionError
 from penstock.common.pickling import ship, unship
 from penstock.formats.arrow_rows import ArrowToRows, columns_type
 from penstock.operators.base import OperatorContext
+from penstock.sql.aggregate_calls import defines
 from penstock.sql.async_calls import Waiting, is_async
 from penstock.sql.pandas_values import as_column, as_pandas, check_result
 from penstock.sql.user_functions import FunctionContext, Task, UserFunction
@@ -87,6 +88,11 @@ class OpenedFunction:
         self._result = to_spark(self._result_type)
         if hasattr(self._function, "open"):
             self._guarded(self._function.open, context)
+
+    @property
+    def wants_closing(self) -> bool:
+        """Whether the opened function has a `close` of its own."""
+        return defines(self._function, "close")
 
     def close(self) -> None:
         if hasattr(self._function, "close"):
