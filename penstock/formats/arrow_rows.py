@@ -177,11 +177,15 @@ class ArrowToRows:
         self._types = [arrow_type(f.data_type) for f in row_type.fields]
 
     def rows(self, batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
-        columns = []
+        return zip(*self.columns(batch), strict=True)
+
+    def columns(self, batch: pa.RecordBatch) -> list[Sequence[Any]]:
+        """The values of each column."""
+        columns: list[Sequence[Any]] = []
         for array, restore, data_type in zip(batch.columns, self._restore, self._types, strict=True):
             values = _python_values(array, data_type)
             columns.append(_each(restore)(values) if restore else values)
-        return zip(*columns, strict=True)
+        return columns
 
 
 def _python_values(array: pa.Array, data_type: pa.DataType) -> list[Any]:

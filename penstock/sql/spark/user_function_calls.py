@@ -12,6 +12,7 @@ A worker process keeps the first copy of a function it is sent: `open` is called
 
 from __future__ import annotations
 
+import itertools
 import logging
 import traceback
 import warnings
@@ -308,21 +309,10 @@ class _RowColumns:
 
 
 class ScalarColumns(_RowColumns):
-    """The column of a function's values; those to be waited for are asked for many at a time."""
-
-    def __init__(
-        self, key: str, function: UserFunction, types: Sequence[DataType], settings: Settings
-    ) -> None:
-        super().__init__(key, function, types, settings)
-        self._type = function.result
+    """The column of a function's values."""
 
     def __call__(self, *columns: pa.Array) -> pa.Array:
-        from penstock.formats.arrow_rows import RowsToArrow, columns_type
-
-        function = self._opened()
-        values = function.calls(function.rows(_arguments(columns), len(columns[0])))
-        column = RowsToArrow(columns_type([self._type])).column(0, values)
-        return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        return self._opened().values(_arguments(columns), len(columns[0]))
 
 
 class TableColumns(_RowColumns):
@@ -340,19 +330,10 @@ class TableColumns(_RowColumns):
         self._results = list(results)
 
     def __call__(self, *columns: pa.Array) -> pa.Array:
-        from penstock.formats.arrow_rows import RowsToArrow, columns_type
-
-        function = self._opened()
-        found: list[tuple[Any, ...]] = []
-        ends = [0]
-        for arguments in function.rows(_arguments(columns), len(columns[0])):
-            found.extend(function.rows_of(arguments))
-            ends.append(len(found))
-        rows = RowsToArrow(columns_type(self._results)).batch(found)
-        names = [f"c{i}" for i in range(len(self._results))]
-        return pa.ListArray.from_arrays(
-            pa.array(ends, pa.int32()), pa.StructArray.from_arrays(rows.columns, names)
-        )
+        counts, made = self._opened().rows_of(_arguments(columns), len(columns[0]), self._results)
+        ends = pa.array(itertools.accumulate(counts, initial=0), pa.int32())
+        rows = pa.StructArray.from_arrays(made, [f"c{i}" for i in range(len(made))])
+        return pa.ListArray.from_arrays(ends, rows)
 
 
 def _arguments(columns: Sequence[pa.Array]) -> pa.Table:
@@ -386,7 +367,7 @@ class AggregateRunner(Runner):
     def created(self, function: Any) -> Any:
         return self._guarded(function.create_accumulator)
 
-    def accumulate(self, function: Any, accumulator: Any, rows: Iterator[list[Any]]) -> None:
+    def accumulate(self, function: Any, accumulator: Any, rows: Iterator[Sequence[Any]]) -> None:
         """Rows whose values are converted already."""
         take = function.accumulate
         try:

@@ -16,7 +16,6 @@ import pyarrow as pa
 
 from penstock.common.datatypes import DataType
 from penstock.delta.columns import HIDDEN
-from penstock.formats.arrow_rows import RowsToArrow, columns_type
 from penstock.operators.base import OperatorContext
 from penstock.sql.arrow.expression import MOST_ROWS, ArrowExpression
 from penstock.sql.arrow.nodes import Batch, one_array
@@ -156,22 +155,15 @@ class ScalarCall(PythonCall):
         self._function = OpenedFunction(function, types, zone, waiting)
         self._pandas = function.pandas
         self._columns = list(columns)
-        self._type = function.result_type(types)
 
     def open(self, context: OperatorContext) -> None:
         self._function.open(context)
-        self._to_arrow = RowsToArrow(columns_type([self._type]))
 
     def column(self, table: pa.Table) -> Any:
         arguments = table.select(self._columns)
         if self._pandas:
             return self._function.series(arguments, table.num_rows)
-        values = self._function.calls(self._function.rows(arguments, table.num_rows))
-        try:
-            return self._to_arrow.column(0, values)
-        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, TypeError) as error:
-            said = f"gave a value that is no {self._type.as_summary()}: {error}"
-            raise self._function.wrong_result(said) from error
+        return self._function.values(arguments, table.num_rows)
 
     def close(self) -> None:
         self._function.close()
@@ -194,21 +186,19 @@ class TableFunctionRows:
 
     def open(self, context: OperatorContext) -> None:
         self._function.open(context)
-        self._to_arrow = RowsToArrow(columns_type(self._result))
 
     def __call__(self, table: pa.Table) -> pa.Table:
-        places: list[int] = []
-        found: list[tuple[Any, ...]] = []
-        nothing = (None,) * len(self._result)
-        for place, args in enumerate(self._function.rows(table.select(self._columns), table.num_rows)):
-            before = len(found)
-            found.extend(self._function.rows_of(args))
-            if self._outer and len(found) == before:
-                found.append(nothing)
-            places.extend([place] * (len(found) - before))
-        appended = self._to_arrow.batch(found)
-        kept = table.take(pa.array(places, pa.int64()))
-        columns = [*kept.columns, *appended.columns]
+        rows = table.num_rows
+        given, appended = self._function.rows_of(table.select(self._columns), rows, self._result)
+        counts = np.array(given, np.int64)
+        kept = table.take(
+            pa.array(np.repeat(np.arange(rows), np.maximum(counts, 1) if self._outer else counts))
+        )
+        if self._outer:  # NULLs where the function gave no row
+            shown = np.repeat(counts > 0, np.maximum(counts, 1))
+            places = pa.array(np.cumsum(shown) - 1, mask=~shown)
+            appended = [column.take(places) for column in appended]
+        columns = [*kept.columns, *appended]
         return pa.table(columns, names=_numbered(len(columns)))
 
     def close(self) -> None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
 
-from penstock.common.datatypes import DataType
+from penstock.common.datatypes import DataType, RowType
 from penstock.common.errors import UserFunctionError
 from penstock.common.pickling import ship, unship
-from penstock.formats.arrow_rows import ArrowToRows, columns_type
+from penstock.formats.arrow_rows import ArrowToRows, RowsToArrow, columns_type
 from penstock.operators.base import OperatorContext
 from penstock.sql.aggregate_calls import defines
 from penstock.sql.async_calls import Waiting, is_async
@@ -31,26 +32,25 @@ class LocalRows:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_ready": None}
 
-    def of(self, arguments: pa.Table, rows: int) -> Iterator[list[Any]]:
+    def of(self, arguments: pa.Table, rows: int) -> Iterator[Sequence[Any]]:
         """The values of each row; `rows` says how many there are if there are no columns."""
         if not arguments.num_columns:
-            yield from ([] for _ in range(rows))
-            return
+            return iter([()] * rows)
+        return itertools.chain.from_iterable(
+            zip(*self.columns(batch), strict=True) for batch in arguments.to_batches()
+        )
+
+    def columns(self, batch: pa.RecordBatch) -> list[Sequence[Any]]:
+        """The values of each column."""
         if self._ready is None:
             converts = [from_spark(t, self._zone) for t in self._types]
             self._ready = ArrowToRows(columns_type(self._types)), converts
         reader, converts = self._ready
-        simple = not any(converts)
-        for batch in arguments.to_batches():
-            for values in reader.rows(batch):
-                row = list(values)
-                if simple:
-                    yield row
-                    continue
-                yield [
-                    v if convert is None or v is None else convert(v)
-                    for convert, v in zip(converts, row, strict=True)
-                ]
+        found = reader.columns(batch)
+        return [
+            values if convert is None else [None if v is None else convert(v) for v in values]
+            for values, convert in zip(found, converts, strict=True)
+        ]
 
 
 class OpenedFunction:
@@ -85,7 +85,6 @@ class OpenedFunction:
         self._eval: Callable[..., Any] = getattr(self._function, "eval", self._function)
         self._async = is_async(self._function)
         self._arguments = LocalRows([f.data_type for f in self._row_type.fields], self._zone)
-        self._result = to_spark(self._result_type)
         if hasattr(self._function, "open"):
             self._guarded(self._function.open, context)
 
@@ -98,34 +97,65 @@ class OpenedFunction:
         if hasattr(self._function, "close"):
             self._guarded(self._function.close)
 
-    def rows(self, arguments: pa.Table, rows: int) -> Iterator[list[Any]]:
-        """The arguments of each call, as the function expects them."""
-        return self._arguments.of(arguments, rows)
+    def values(self, arguments: pa.Table, rows: int) -> pa.Array:
+        """The column of a scalar function's values; those to be waited for are asked for together."""
+        found = self._guarded(self._calls, arguments, rows)
+        return self._column(RowsToArrow(columns_type([self._result_type])), 0, found)
 
-    def calls(self, rows: Iterable[Sequence[Any]]) -> list[Any]:
-        """The values of a scalar function for rows of arguments; those to be waited for are asked for together."""
+    def _calls(self, arguments: pa.Table, rows: int) -> list[Any]:
         if self._async:
-            found = self._guarded(self._waiting.results, self._eval, list(rows))
+            found = self._waiting.results(self._eval, [list(r) for r in self._arguments.of(arguments, rows)])
+        elif not arguments.num_columns:
+            found = [self._eval() for _ in range(rows)]
         else:
-            found = [self._guarded(self._eval, *args) for args in rows]
-        return [None if value is None else self._guarded(self._result, value) for value in found]
+            found = []
+            for batch in arguments.to_batches():
+                found.extend(map(self._eval, *self._arguments.columns(batch)))
+        convert = to_spark(self._result_type)
+        return [None if value is None else convert(value) for value in found]
 
-    def rows_of(self, args: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
-        """What a table function yields or returns, as tuples."""
-        found = self._guarded(self._eval, *args)
-        if isinstance(found, tuple) or hasattr(found, "get_row_kind"):
-            found = [found]
-        iterator = iter(() if found is None else found)
-        while True:
-            try:
-                item = next(iterator)
-            except StopIteration:
-                return
-            except Exception as error:
-                raise self._failure(error) from error
-            many = isinstance(item, (list, tuple)) or hasattr(item, "get_row_kind")
-            row: tuple[Any, ...] = self._result(tuple(item) if many else (item,))
-            yield row
+    def rows_of(
+        self, arguments: pa.Table, rows: int, results: Sequence[DataType]
+    ) -> tuple[list[int], list[pa.Array]]:
+        """How many rows a table function gives for each row, and the columns of all of them."""
+        counts, found = self._guarded(self._table_calls, arguments, rows, len(results))
+        columns = list(zip(*found, strict=True)) if found else [()] * len(results)
+        to_arrow = RowsToArrow(columns_type(results))
+        made = []
+        for index, (values, data_type) in enumerate(zip(columns, results, strict=True)):
+            convert = to_spark(data_type)
+            plain = self._guarded(lambda c=convert, v=values: [None if x is None else c(x) for x in v])
+            made.append(self._column(to_arrow, index, plain))
+        return counts, made
+
+    def _table_calls(self, arguments: pa.Table, rows: int, width: int) -> tuple[list[int], list[Any]]:
+        counts: list[int] = []
+        found: list[Any] = []
+        for row in self._arguments.of(arguments, rows):
+            given = self._eval(*row)
+            if given is None:
+                counts.append(0)
+                continue
+            if isinstance(given, tuple) or hasattr(given, "get_row_kind"):
+                given = (given,)
+            before = len(found)
+            found.extend([item if type(item) is tuple else _as_row(item) for item in given])
+            counts.append(len(found) - before)
+        for row in found:
+            if len(row) != width:
+                raise ValueError(f"{row} has {len(row)} values where {width} are declared")
+        return counts, found
+
+    def _column(self, to_arrow: RowsToArrow, index: int, values: Sequence[Any]) -> pa.Array:
+        try:
+            column = to_arrow.column(index, values)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, TypeError) as error:
+            raise self._wrong_result(f"gave a value that is no {self._told(index)}: {error}") from error
+        return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+    def _told(self, index: int) -> str:
+        kind = self._result_type
+        return (kind.field_types()[index] if isinstance(kind, RowType) else kind).as_summary()
 
     def series(self, arguments: pa.Table, rows: int) -> pa.Array:
         """The column that a function of pandas Series gives."""
@@ -142,7 +172,7 @@ class OpenedFunction:
         except Exception as error:
             raise self._failure(error) from error
 
-    def wrong_result(self, what: str) -> UserFunctionError:
+    def _wrong_result(self, what: str) -> UserFunctionError:
         return UserFunctionError(
             f"function {self.name} {what}", user_traceback="", where=f"function {self.name}"
         )
@@ -153,3 +183,8 @@ class OpenedFunction:
             user_traceback="".join(traceback.format_exception(error)),
             where=f"function {self.name}",
         )
+
+
+def _as_row(item: Any) -> tuple[Any, ...]:
+    """What a table function gave for one row: several values, or the only one."""
+    return tuple(item) if isinstance(item, (list, tuple)) or hasattr(item, "get_row_kind") else (item,)
