@@ -12,6 +12,7 @@ which ask it once for all keys of a batch and put what it said into a `LookupCac
 
 from __future__ import annotations
 
+import datetime as dt
 import time
 from abc import ABC, abstractmethod
 from collections import OrderedDict
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.common.config_values import parse_duration
+from penstock.common.datatypes import LocalZonedTimestampType, RowType
 from penstock.formats.base import Option, boolean, one_of
 
 Key = tuple[Any, ...]
@@ -39,6 +41,18 @@ LOOKUP_OPTIONS = (
     Option("lookup.max-retries", int, 3),
 )
 """What connectors of databases offer, under Flink's names."""
+
+
+def naive_moments(row_type: RowType) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
+    """A function that takes the zone from moments: streaming operators keep them as naive values in UTC."""
+    zoned = [i for i, f in enumerate(row_type.fields) if isinstance(f.data_type, LocalZonedTimestampType)]
+    if not zoned:
+        return lambda row: row
+    return lambda row: tuple(_naive(v) if i in zoned and v is not None else v for i, v in enumerate(row))
+
+
+def _naive(moment: dt.datetime) -> dt.datetime:
+    return moment.astimezone(dt.timezone.utc).replace(tzinfo=None) if moment.tzinfo else moment
 
 
 class LookupSource(ABC):

@@ -15,7 +15,7 @@ from typing import Any
 from penstock.checkpoint.epoch_files import EpochFiles
 from penstock.checkpoint.storage import CheckpointStorage
 from penstock.common.ids import EpochId, OperatorUid
-from penstock.connectors.sink import Sink, WriterContext
+from penstock.connectors.sink import Moment, Sink, WriterContext
 from penstock.connectors.source import Boundedness, EnumeratorContext, ReaderContext, Source
 
 
@@ -150,6 +150,8 @@ class SinkLoop:
         self._states: bytes = pickle.dumps([()] * self.parallelism)
         self._last_committables: bytes = pickle.dumps([])
         self._committer = self.sink.create_committer()
+        self._coordinator = self.sink.create_coordinator()
+        self._coordinator_state: bytes = pickle.dumps(None)
 
     def run_epoch(
         self,
@@ -175,17 +177,27 @@ class SinkLoop:
         if crash == "writing":
             return
         committables = [c for w in writers for c in w.prepare_commit(end_of_input)]
+        committables, coordinated = self._coordinate(committables, end_of_input)
         states = [() if (s := w.snapshot()) is None else (s,) for w in writers]
-        prepared = pickle.dumps(committables), pickle.dumps(states)
+        prepared = pickle.dumps(committables), pickle.dumps(states), coordinated
         if crash == "prepared":
             return
-        self._last_committables, self._states = prepared
+        self._last_committables, self._states, self._coordinator_state = prepared
         self.epoch += 1
         if between:
             between()
         if crash == "publishing":
             return
         self._publish()
+
+    def _coordinate(self, committables: list[Any], final: bool) -> tuple[list[Any], bytes]:
+        """What the driver makes of the committables, and what it wants to know in the next epoch."""
+        state = pickle.loads(self._coordinator_state)
+        if self._coordinator is None:
+            return committables, pickle.dumps(state)
+        moment = Moment(self.now_ms, 0, final)
+        taken = self._coordinator.at_epoch_end(travelled(committables), moment, state)
+        return list(taken.committables), pickle.dumps(taken.state)
 
     def _writer(self, subtask: int, restored: Sequence[Any]) -> Any:
         self._attempts += 1
@@ -208,4 +220,5 @@ class SinkLoop:
     def recover(self) -> None:
         """The driver died: a new committer commits the last epoch again."""
         self._committer = self.sink.create_committer()
+        self._coordinator = self.sink.create_coordinator()
         self._publish()

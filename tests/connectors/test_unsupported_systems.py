@@ -6,8 +6,7 @@ from penstock.common import SimpleStringSchema
 from penstock.common.errors import NotSupportedError
 from penstock.datastream.connectors.cassandra import CassandraSink
 from penstock.datastream.connectors.dynamic_kafka import DynamicKafkaSource
-from penstock.datastream.connectors.elasticsearch import Elasticsearch7SinkBuilder, ElasticsearchEmitter
-from penstock.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcExecutionOptions, JdbcSink
+from penstock.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcExecutionOptions
 from penstock.datastream.connectors.kafka import (
     FlinkKafkaConsumer,
     FlinkKafkaProducer,
@@ -23,13 +22,6 @@ PROGRAMS = {
     "FlinkKafkaConsumer": lambda: FlinkKafkaConsumer("t", SimpleStringSchema(), {}),
     "FlinkKafkaProducer": lambda: FlinkKafkaProducer("t", SimpleStringSchema(), {}),
     "DynamicKafkaSource": lambda: DynamicKafkaSource.builder().set_stream_ids({"s"}).build(),
-    "JdbcSink": lambda: JdbcSink.sink("insert", None, JDBC, JdbcExecutionOptions.defaults()),
-    "ElasticsearchSink": lambda: (
-        Elasticsearch7SinkBuilder()
-        .set_emitter(ElasticsearchEmitter.static_index("i"))
-        .set_hosts(["h:9200"])
-        .build()
-    ),
     "CassandraSink": lambda: CassandraSink.add_sink(None).set_query("q").set_host("h").build(),
     "KinesisStreamsSink": lambda: KinesisStreamsSink.builder().set_stream_name("s").build(),
     "KinesisFirehoseSink": lambda: KinesisFirehoseSink.builder().build(),

@@ -8,7 +8,10 @@
     database_table.py   one table: how to connect to it, what its columns are really called, errors that name it
     source.py      reading, in parallel ranges if the table asks for them
     lookup.py      asking for the rows of keys
-    sink.py        writing: inserts, or upserts and deletes by primary key
+    transaction.py rows that are committed together, over as many connections as it takes
+    epochs.py      exactly once: an epoch and its mark in one transaction; `marks.py` is the table of marks
+    sink.py        writing a table: inserts, or upserts and deletes by primary key
+    statement.py   writing with a statement that a program gives: `JdbcSink`
     catalog.py     the tables of a server as a catalog; `catalog_postgresql.py` and `catalog_mysql.py` know where each
                    server keeps what it has, `catalog_metadata.py` what is asked
 

@@ -8,10 +8,11 @@ column that is not there is found out here, too.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from penstock.common.errors import ExternalSystemError, PenstockError
 from penstock.connectors.jdbc.dialect import Dialect, Login
@@ -26,20 +27,19 @@ class RealColumn(NamedTuple):
     type_code: Any
 
 
-@dataclass(frozen=True)
-class JdbcTable:
-    """Pickled into tasks. `path` is what the table is called in Flink, `name` in the database."""
+class JdbcDatabase(ABC):
+    """Connections, and errors that say what was tried to reach."""
 
     dialect: Dialect
     login: Login
-    name: str
-    path: str
-    zoned: bool = False
+    zoned: bool
     """Whether a column is TIMESTAMP_LTZ."""
+    cannot_write: ClassVar[str] = "cannot write to the table"
 
     @property
+    @abstractmethod
     def where(self) -> str:
-        return f"table {self.path}, that is '{self.name}' of {self.login.url.shown}"
+        """What is read or written, for people."""
 
     @contextmanager
     def connected(self) -> Iterator[Any]:
@@ -67,6 +67,21 @@ class JdbcTable:
     def failed(self, what: str, error: BaseException, do: str | None = None) -> ExternalSystemError:
         reason = " ".join(str(error).split())[:_SHOWN]
         return ExternalSystemError(f"{what}: {reason}", where=self.where, do=do)
+
+
+@dataclass(frozen=True)
+class JdbcTable(JdbcDatabase):
+    """Pickled into tasks. `path` is what the table is called in Flink, `name` in the database."""
+
+    dialect: Dialect
+    login: Login
+    name: str
+    path: str
+    zoned: bool = False
+
+    @property
+    def where(self) -> str:
+        return f"table {self.path}, that is '{self.name}' of {self.login.url.shown}"
 
     def columns(self, connection: Any, wanted: Sequence[str]) -> list[RealColumn]:
         """What the database calls these columns, and their types."""

@@ -17,7 +17,7 @@ from penstock.common.datatypes import LocalZonedTimestampType, RowType
 from penstock.common.errors import InvariantError
 from penstock.connectors.jdbc.database_table import JdbcTable
 from penstock.connectors.jdbc.source import ColumnReaders
-from penstock.connectors.lookup import Key, LookupSource, Rows
+from penstock.connectors.lookup import Key, LookupSource, Rows, naive_moments
 
 _KEYS_AT_ONCE = 64
 _PAUSE_S = 1.0
@@ -95,16 +95,9 @@ class JdbcLookup(LookupSource):
     def _answers(self, keys: Sequence[Key], rows: list[tuple[Any, ...]]) -> list[list[tuple[Any, ...]]]:
         answers: list[list[tuple[Any, ...]]] = [[] for _ in keys]
         readers = ColumnReaders(self._table, self._row_type, self._row_type.names)
-        zoned = [
-            i for i, f in enumerate(self._row_type.fields) if isinstance(f.data_type, LocalZonedTimestampType)
-        ]
+        naive = naive_moments(self._row_type)
         for number, row in zip(
             [row[0] for row in rows], readers.rows([row[1:] for row in rows]), strict=True
         ):
-            answers[number].append(_without_zone(row, zoned) if zoned else row)
+            answers[number].append(naive(row))
         return answers
-
-
-def _without_zone(row: tuple[Any, ...], zoned: Sequence[int]) -> tuple[Any, ...]:
-    """Streaming operators keep moments as naive values in UTC."""
-    return tuple(v.replace(tzinfo=None) if i in zoned and v is not None else v for i, v in enumerate(row))

@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from penstock.common.config_values import parse_duration
 from penstock.common.errors import ValidationError
 from penstock.connectors.lookup import LOOKUP_OPTIONS
+from penstock.connectors.option_values import at_least, millis
 from penstock.formats.base import Option, boolean, one_of
 
 
-def _at_least(low: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        number = int(text)
-        if number < low:
-            raise ValueError(f"it must not be less than {low}")
-        return number
-
-    return parse
-
-
 def _seconds(text: str) -> int:
-    millis = parse_duration(text).to_millis()
-    if millis < 1000:
+    found = millis(text)
+    if found < 1000:
         raise ValueError("it must not be less than a second")
-    return millis // 1000
-
-
-def _millis(text: str) -> int:
-    return parse_duration(text).to_millis()
+    return found // 1000
 
 
 PARTITION = tuple(f"scan.partition.{part}" for part in ("column", "num", "lower-bound", "upper-bound"))
@@ -44,21 +30,23 @@ OPTIONS = (
     Option("password"),
     Option("connection.max-retry-timeout", _seconds, 60),
     Option("scan.partition.column"),
-    Option("scan.partition.num", _at_least(1)),
+    Option("scan.partition.num", at_least(1)),
     Option("scan.partition.lower-bound", int),
     Option("scan.partition.upper-bound", int),
-    Option("scan.fetch-size", _at_least(0), 0),
+    Option("scan.fetch-size", at_least(0), 0),
     Option("scan.auto-commit", boolean, True),
     *(option for option in LOOKUP_OPTIONS if option.name != "lookup.max-retries"),
-    Option("lookup.max-retries", _at_least(0), 3),
+    Option("lookup.max-retries", at_least(0), 3),
     Option("lookup.cache.max-rows", int),
-    Option("lookup.cache.ttl", _millis),
+    Option("lookup.cache.ttl", millis),
     Option("lookup.cache.caching-missing-key", boolean, True),
     Option("filter.handling.policy", one_of("always", "never"), "always"),
-    Option("sink.buffer-flush.max-rows", _at_least(0), 100),
-    Option("sink.buffer-flush.interval", _millis, 1000),
-    Option("sink.max-retries", _at_least(0), 3),
-    Option("sink.parallelism", _at_least(1)),
+    Option("sink.buffer-flush.max-rows", at_least(0), 100),
+    Option("sink.buffer-flush.interval", millis, 1000),
+    Option("sink.max-retries", at_least(0), 3),
+    Option("sink.parallelism", at_least(1)),
+    Option("sink.delivery-guarantee", one_of("at-least-once", "exactly-once"), "at-least-once"),
+    Option("sink.unknown-outcome", one_of("skip", "publish")),
 )
 
 

@@ -7,15 +7,12 @@ Rows are sent in portions of 'sink.buffer-flush.max-rows' and committed together
 rows, so a task that fails leaves nothing. What always holds:
 
 - The changes of one key are in one task, in order: the table asks for that (`table.py`).
-- A connection that is lost is made anew and gets again what was sent over it, up to `REPLAYED_ROWS` rows; after that
-  many, the task fails and is repeated as a whole.
 - After a failure rows may be written a second time (at least once, as in Flink). With a primary key that changes
-  nothing.
+  nothing. With EXACTLY_ONCE they are written after the checkpoint (`epochs.py`), and never twice.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,26 +21,16 @@ import pyarrow as pa
 
 from penstock.common.datatypes import RowType
 from penstock.common.errors import InvariantError
-from penstock.connectors.jdbc.database_table import JdbcTable
-from penstock.connectors.sink import ArrowWriter, Sink, WriterContext
+from penstock.connectors.jdbc.database_table import JdbcDatabase, JdbcTable
+from penstock.connectors.jdbc.epochs import JdbcWriting
+from penstock.connectors.jdbc.transaction import Portion, Portions, Row, Statements
+from penstock.connectors.sink import ArrowWriter, Committer, Sink, SinkCoordinator, WriterContext
 from penstock.formats.arrow_rows import ArrowToRows
 from penstock.formats.base import DELETE, UPDATE_BEFORE
 
-REPLAYED_ROWS = 100_000
-_UNBOUNDED_ROWS = 10_000
-"""Rows of a portion where 'sink.buffer-flush.max-rows' is 0, that is, where their number decides nothing."""
-_PAUSE_S = 1.0
+UNBOUNDED_ROWS = 10_000
+"""Rows of a portion where their number is to decide nothing."""
 _GOES = (DELETE, UPDATE_BEFORE)
-
-Row = tuple[Any, ...]
-
-
-@dataclass(frozen=True)
-class Portion:
-    """Rows that are sent together: no key is in both lists, or in one of them twice."""
-
-    gone: list[Row]
-    come: list[Row]
 
 
 @dataclass(frozen=True)
@@ -56,23 +43,37 @@ class JdbcSink(Sink):
     flush_rows: int = 100
     max_retries: int = 3
     changelog: bool = False
+    exactly_once: bool = False
+    unknown_outcome: str | None = None
+
+    @property
+    def writing(self) -> JdbcWriting:
+        return JdbcWriting(
+            TableStatements(self), self.max_retries, self.exactly_once, self.max_retries, self.unknown_outcome
+        )
 
     def create_writer(self, context: WriterContext, restored: Sequence[Any] = ()) -> JdbcWriter:
-        return JdbcWriter(self)
+        return JdbcWriter(self, self.writing.target(context))
+
+    def create_committer(self) -> Committer | None:
+        return self.writing.committer()
+
+    def create_coordinator(self) -> SinkCoordinator | None:
+        return self.writing.coordinator()
 
 
 class JdbcWriter(ArrowWriter):
     """Writes an epoch's rows in one transaction, which is committed when the epoch's rows have all come."""
 
-    def __init__(self, sink: JdbcSink) -> None:
+    def __init__(self, sink: JdbcSink, target: Portions) -> None:
         self._changelog = sink.changelog
-        self._limit = sink.flush_rows or _UNBOUNDED_ROWS
+        self._limit = sink.flush_rows or UNBOUNDED_ROWS
         self._width = len(sink.row_type.fields)
         self._to_rows = ArrowToRows(sink.row_type)
         names = sink.row_type.names
         places = [names.index(name) for name in sink.key]
         self._pending: _Insertions | _LastChanges = _LastChanges(places) if places else _Insertions()
-        self._transaction = _Transaction(sink)
+        self._target = target
         self.sent = 0
 
     def write_arrow(self, table: pa.Table) -> None:
@@ -87,21 +88,19 @@ class JdbcWriter(ArrowWriter):
 
     def _send(self) -> None:
         portion = self._pending.take()
-        self._transaction.send(portion)
-        self.sent += len(portion.gone) + len(portion.come)
+        self._target.send(portion)
+        self.sent += len(portion)
 
     def prepare_commit(self, end_of_input: bool) -> Sequence[Any]:
-        """There is nothing left to commit for the driver: what was written is there, at least once."""
         try:
             if len(self._pending):
                 self._send()
-            self._transaction.commit()
+            return self._target.finish()
         finally:
-            self._transaction.close()
-        return ()
+            self._target.close()
 
     def abort(self) -> None:
-        self._transaction.close()
+        self._target.close()
 
 
 class _Insertions:
@@ -144,64 +143,8 @@ class _LastChanges:
         return Portion(gone, [row for kind, row in last.values() if kind not in _GOES])
 
 
-class _Transaction:
-    """Portions that are committed together, over as many connections as it takes."""
-
-    def __init__(self, sink: JdbcSink) -> None:
-        self._sink = sink
-        self._table = sink.table
-        self._connection: Any = None
-        self._sent: list[Portion] | None = []
-        self._sent_rows = 0
-        self._statements = _Statements(sink)
-
-    def send(self, portion: Portion) -> None:
-        self._persist(lambda: self._statements.execute(self._connection, portion))
-        if self._sent is None:
-            return
-        self._sent.append(portion)
-        self._sent_rows += len(portion.gone) + len(portion.come)
-        if self._sent_rows > REPLAYED_ROWS:
-            self._sent = None
-
-    def commit(self) -> None:
-        if self._connection is not None:
-            self._persist(lambda: self._connection.commit())
-
-    def close(self) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            try:
-                connection.close()
-            except self._table.dialect.errors():
-                pass
-
-    def _persist(self, action: Callable[[], None]) -> None:
-        """Does it, over a new connection if need be."""
-        retries = self._sink.max_retries
-        with self._table.explained("cannot write to the table"):
-            for attempt in range(retries + 1):
-                try:
-                    if self._connection is None:
-                        self._connect()
-                    action()
-                    return
-                except self._table.dialect.passing_errors():
-                    self.close()
-                    if attempt == retries or self._sent is None:
-                        raise
-                time.sleep(_PAUSE_S * (attempt + 1))
-
-    def _connect(self) -> None:
-        dialect = self._table.dialect
-        self._connection = dialect.connect(self._table.login, self._table.zoned)
-        self._statements.prepare(self._connection)
-        for portion in self._sent or ():
-            self._statements.execute(self._connection, portion)
-
-
-class _Statements:
-    """The texts of a sink's statements and how its values become their parameters."""
+class TableStatements(Statements):
+    """The texts of a table's statements and how its values become their parameters."""
 
     def __init__(self, sink: JdbcSink) -> None:
         self._sink = sink
@@ -210,6 +153,10 @@ class _Statements:
         self._key_converts = [self._converts[sink.row_type.names.index(name)] for name in sink.key]
         self._put: Callable[[int], str] = _not_prepared
         self._delete = ""
+
+    @property
+    def database(self) -> JdbcDatabase:
+        return self._sink.table
 
     def prepare(self, connection: Any) -> None:
         table, names = self._sink.table, self._sink.row_type.names
@@ -225,9 +172,9 @@ class _Statements:
     def execute(self, connection: Any, portion: Portion) -> None:
         cursor = connection.cursor()
         if portion.gone:
-            cursor.executemany(self._delete, _converted(portion.gone, self._key_converts))
+            cursor.executemany(self._delete, converted(portion.gone, self._key_converts))
         if portion.come:
-            self._sink.table.dialect.put(cursor, self._put, _converted(portion.come, self._converts))
+            self._sink.table.dialect.put(cursor, self._put, converted(portion.come, self._converts))
         cursor.close()
 
 
@@ -235,7 +182,8 @@ def _not_prepared(rows: int) -> str:
     raise InvariantError("rows are written before a connection is there")
 
 
-def _converted(rows: Sequence[Row], converts: Sequence[Any]) -> list[Row]:
+def converted(rows: Sequence[Row], converts: Sequence[Any]) -> list[Row]:
+    """The rows as the driver wants them."""
     if not any(converts):
         return list(rows)
     return [

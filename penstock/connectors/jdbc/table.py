@@ -112,6 +112,8 @@ class JdbcConnector(TableConnector):
             self.values["sink.buffer-flush.max-rows"],
             self.values["sink.max-retries"],
             request.changelog,
+            self.values["sink.delivery-guarantee"] == "exactly-once",
+            self.values["sink.unknown-outcome"],
         )
 
     def sink_requirements(self, table: CatalogTable, request: SinkRequest) -> SinkRequirements:

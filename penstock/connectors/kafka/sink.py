@@ -13,23 +13,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from penstock.common.errors import NotSupportedError, ValidationError
+from penstock.common.errors import ValidationError
 from penstock.connectors.delivery import DeliveryGuarantee
 from penstock.connectors.kafka.client import KafkaCluster, confluent
 from penstock.connectors.kafka.producer import shared_producer
 from penstock.connectors.kafka.records import Outgoing, encode_block
 from penstock.connectors.kafka.serializer import KafkaRecordSerializationSchema
 from penstock.connectors.kafka.transactions import KafkaCommitter, KafkaTransaction, Mark
-from penstock.connectors.sink import Committer, Sink, SinkWriter, StoredOutput, WriterContext
+from penstock.connectors.kept_output import BLOCK_BYTES, OutputBlocks
+from penstock.connectors.sink import Committer, Sink, SinkWriter, WriterContext
 
 if TYPE_CHECKING:
     from penstock.connectors.kafka.sink_builder import KafkaSinkBuilder
 
 __all__ = ["KafkaSink", "KafkaWriting", "MessageTarget"]
-
-BLOCK_BYTES = 4 << 20
-INLINE_BYTES = 64 << 10
-_MOST_WITHOUT_FILES = 256 << 20
 
 
 class KafkaWriting:
@@ -111,8 +108,7 @@ class _Transaction(MessageTarget):
         self._context = context
         self._pending: list[Outgoing] = []
         self._pending_bytes = 0
-        self._inline: list[bytes] = []
-        self._files: list[StoredOutput] = []
+        self._blocks = OutputBlocks(context.files, "messages")
         self._topics: dict[str, None] = {}
         self._count = 0
 
@@ -135,28 +131,17 @@ class _Transaction(MessageTarget):
                 self._store()
 
     def _store(self, last: bool = False) -> None:
-        """Only the last block may be inline where there are files: it is read after them."""
         block = encode_block(self._pending)
         self._count += len(self._pending)
         self._pending, self._pending_bytes = [], 0
-        files = self._context.files
-        if files is not None and (len(block) > INLINE_BYTES or not last):
-            self._files.append(files.write(block))
-            return
-        self._inline.append(block)
-        if files is None and sum(map(len, self._inline)) > _MOST_WITHOUT_FILES:
-            raise NotSupportedError(
-                f"EXACTLY_ONCE with more than {_MOST_WITHOUT_FILES >> 20} MiB of messages from a task in batch mode",
-                "a batch statement has no checkpoint to keep them in",
-                do="run it in streaming mode, raise sink.parallelism, or write AT_LEAST_ONCE",
-            )
+        self._blocks.add(block, last)
 
     def finish(self, end_of_input: bool) -> Sequence[Any]:
         if self._pending:
             self._store(last=True)
         if not self._count:
             return ()
-        context = self._context
+        context, kept = self._context, self._blocks.kept()
         return (
             KafkaTransaction(
                 self._id,
@@ -164,8 +149,8 @@ class _Transaction(MessageTarget):
                 context.processing_time_ms,
                 self._count,
                 tuple(self._topics),
-                tuple(self._files),
-                tuple(self._inline),
+                kept.files,
+                kept.inline,
             ),
         )
 

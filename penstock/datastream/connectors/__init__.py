@@ -27,7 +27,12 @@ from penstock.datastream.connectors.file_system import (
     StreamFormat,
     StreamingFileSink,
 )
-from penstock.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcExecutionOptions, JdbcSink
+from penstock.datastream.connectors.jdbc import (
+    JdbcConnectionOptions,
+    JdbcExactlyOnceOptions,
+    JdbcExecutionOptions,
+    JdbcSink,
+)
 from penstock.datastream.connectors.kafka import (
     FlinkKafkaConsumer,
     FlinkKafkaProducer,
@@ -51,6 +56,7 @@ __all__ = [
     "FlinkKafkaConsumer",
     "FlinkKafkaProducer",
     "JdbcConnectionOptions",
+    "JdbcExactlyOnceOptions",
     "JdbcExecutionOptions",
     "JdbcSink",
     "KafkaMetadataService",

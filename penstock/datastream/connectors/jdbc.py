@@ -1,30 +1,103 @@
-"""JDBC, as PyFlink spells it; refused by `JdbcSink.sink()`."""
+"""JDBC, as PyFlink spells it: `stream.add_sink(JdbcSink.sink(...))`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.datastream.connectors.unsupported import refuse
+from penstock.common.errors import TypeMismatchError, ValidationError
+from penstock.common.typeinfo import RowTypeInfo
+from penstock.connectors.jdbc.dialect import Login, find_dialect
+from penstock.connectors.jdbc.statement import JdbcStatement, JdbcStatementSink
+from penstock.connectors.jdbc.url import JdbcUrl
+from penstock.connectors.row_types import row_type_of
+from penstock.connectors.sink import Committer, Sink, SinkCoordinator, SinkWriter, WriterContext
 from penstock.functions.legacy import SinkFunction
 
-__all__ = ["JdbcConnectionOptions", "JdbcExecutionOptions", "JdbcSink"]
+__all__ = ["JdbcConnectionOptions", "JdbcExactlyOnceOptions", "JdbcExecutionOptions", "JdbcSink"]
 
 
-class JdbcSink(SinkFunction):
-    """Runs a statement for each row."""
+class JdbcSink(SinkFunction, Sink):
+    """Executes a statement for each row; `add_sink` and `sink_to` take it."""
 
-    def __init__(self, j_jdbc_sink: Any) -> None:
-        refuse("JdbcSink", "there is no database connection that takes part in checkpoints yet")
+    def __init__(self, j_jdbc_sink: JdbcStatementSink) -> None:
+        super().__init__(j_jdbc_sink)
 
     @staticmethod
     def sink(
         sql: str,
-        type_info: Any,
+        type_info: RowTypeInfo,
         jdbc_connection_options: JdbcConnectionOptions,
         jdbc_execution_options: JdbcExecutionOptions | None = None,
     ) -> JdbcSink:
-        return JdbcSink(sql)
+        """Rows are written at least once: an epoch that fails is written again. An upsert hides that.
+
+        Args:
+            sql: The statement, with a `?` for each field of the rows.
+            type_info: The type of the rows, `Types.ROW([...])` or `Types.ROW_NAMED([...], [...])`.
+        """
+        return JdbcSink(_sink(sql, type_info, jdbc_connection_options, jdbc_execution_options))
+
+    @staticmethod
+    def exactly_once_sink(
+        sql: str,
+        type_info: RowTypeInfo,
+        jdbc_connection_options: JdbcConnectionOptions,
+        jdbc_execution_options: JdbcExecutionOptions | None = None,
+        jdbc_exactly_once_options: JdbcExactlyOnceOptions | None = None,
+    ) -> JdbcSink:
+        """Rows are written exactly once, whatever the statement does (Java API; no XA is needed here).
+
+        An epoch is one transaction of the database, in which the epoch is also noted: docs/connectors/jdbc.md.
+        """
+        once = jdbc_exactly_once_options or JdbcExactlyOnceOptions.defaults()
+        return JdbcSink(_sink(sql, type_info, jdbc_connection_options, jdbc_execution_options, once))
+
+    def create_writer(self, context: WriterContext, restored: Sequence[Any] = ()) -> SinkWriter:
+        writer: SinkWriter = self.sink_func.create_writer(context, restored)
+        return writer
+
+    def create_committer(self) -> Committer | None:
+        committer: Committer | None = self.sink_func.create_committer()
+        return committer
+
+    def create_coordinator(self) -> SinkCoordinator | None:
+        coordinator: SinkCoordinator | None = self.sink_func.create_coordinator()
+        return coordinator
+
+
+def _sink(
+    sql: str,
+    type_info: RowTypeInfo,
+    connection: JdbcConnectionOptions,
+    execution: JdbcExecutionOptions | None,
+    once: JdbcExactlyOnceOptions | None = None,
+) -> JdbcStatementSink:
+    if not isinstance(type_info, RowTypeInfo):
+        raise TypeMismatchError(
+            f"JdbcSink needs the type of its rows, got {type_info!r}", do="pass Types.ROW([...])"
+        )
+    execution = execution or JdbcExecutionOptions.defaults()
+    return JdbcStatementSink(
+        JdbcStatement(*_database(connection), sql, row_type_of(type_info)),
+        execution.get_batch_size(),
+        execution.get_max_retries(),
+        once is not None,
+        3 if once is None else once.get_max_commit_attempts(),
+        None if once is None else once.get_unknown_outcome(),
+    )
+
+
+def _database(connection: JdbcConnectionOptions) -> tuple[Any, Login]:
+    """The dialect and how to get in; refuses what is missing, also the driver's package."""
+    address = connection.get_db_url()
+    if address is None:
+        raise ValidationError("there is no database to write to", do="call with_url")
+    url = JdbcUrl.parse(address)
+    dialect = find_dialect(url)
+    dialect.driver()
+    return dialect, Login(url, connection.get_user_name(), connection.get_password())
 
 
 class JdbcConnectionOptions:
@@ -121,3 +194,57 @@ class JdbcExecutionOptions:
 
         def build(self) -> JdbcExecutionOptions:
             return JdbcExecutionOptions(_Execution(**self._values))
+
+
+@dataclass(frozen=True)
+class _ExactlyOnce:
+    max_commit_attempts: int = 3
+    unknown_outcome: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.max_commit_attempts < 1:
+            raise ValidationError(f"max_commit_attempts is {self.max_commit_attempts}: it must be positive")
+        if self.unknown_outcome not in (None, "skip", "publish"):
+            raise ValidationError(
+                f"the unknown outcome is {self.unknown_outcome!r}", do="say 'skip' or 'publish'"
+            )
+
+
+class JdbcExactlyOnceOptions:
+    """How an exactly-once sink commits (Java API). What is about XA there has no meaning here."""
+
+    def __init__(self, values: _ExactlyOnce) -> None:
+        self._values = values
+
+    def get_max_commit_attempts(self) -> int:
+        return self._values.max_commit_attempts
+
+    def get_unknown_outcome(self) -> str | None:
+        return self._values.unknown_outcome
+
+    @staticmethod
+    def defaults() -> JdbcExactlyOnceOptions:
+        return JdbcExactlyOnceOptions(_ExactlyOnce())
+
+    @staticmethod
+    def builder() -> JdbcExactlyOnceOptions.Builder:
+        return JdbcExactlyOnceOptions.Builder()
+
+    class Builder:
+        """Settings of `JdbcExactlyOnceOptions`."""
+
+        def __init__(self) -> None:
+            self._values: dict[str, Any] = {}
+
+        def with_max_commit_attempts(self, max_commit_attempts: int) -> JdbcExactlyOnceOptions.Builder:
+            """How often the driver tries to write an epoch before the restart strategy decides."""
+            self._values["max_commit_attempts"] = max_commit_attempts
+            return self
+
+        def with_unknown_outcome(self, decision: str) -> JdbcExactlyOnceOptions.Builder:
+            """'skip' or 'publish' an epoch of which nobody knows whether it was written: the job was set back."""
+            self._values["unknown_outcome"] = decision
+            return self
+
+        def build(self) -> JdbcExactlyOnceOptions:
+            return JdbcExactlyOnceOptions(_ExactlyOnce(**self._values))

@@ -12,7 +12,7 @@ import pytest
 
 from penstock.common.errors import ExternalSystemError, MalformedRecordError
 from penstock.connectors.jdbc import lookup as lookup_module
-from penstock.connectors.jdbc import sink as sink_module
+from penstock.connectors.jdbc import transaction
 from penstock.connectors.jdbc.sqlite import SqliteDialect
 from tests.connectors.jdbc.jdbc_tables import (
     DELETE,
@@ -198,7 +198,7 @@ class _FlakyCursor(sqlite3.Cursor):
 def test_a_lost_connection_is_made_anew_and_gets_everything_again(
     db: SqliteFile, monkeypatch: pytest.MonkeyPatch, failures: int, retries: str, written: int
 ) -> None:
-    monkeypatch.setattr(sink_module, "_PAUSE_S", 0.0)
+    monkeypatch.setattr(transaction, "_PAUSE_S", 0.0)
     monkeypatch.setattr(_Flaky, "failures", failures)
     db.execute("CREATE TABLE t (id INTEGER)")
     table = db.table("id INT", **{"sink__buffer-flush__max-rows": "1", "sink__max-retries": retries})

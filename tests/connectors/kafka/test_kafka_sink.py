@@ -12,6 +12,7 @@ import pytest
 from penstock.checkpoint.storage import CheckpointStorage
 from penstock.common.errors import ExternalSystemError, ValidationError
 from penstock.common.serialization import SerializationSchema, SimpleStringSchema
+from penstock.connectors import kept_output
 from penstock.connectors.kafka import sink as sink_module
 from penstock.connectors.kafka import transactions
 from penstock.datastream.connectors.base import DeliveryGuarantee
@@ -297,7 +298,7 @@ def test_many_messages_lie_in_files_of_the_checkpoint_and_keep_their_order(
     kafka: KafkaServer, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sink_module, "BLOCK_BYTES", 20_000)
-    monkeypatch.setattr(sink_module, "INLINE_BYTES", 5_000)
+    monkeypatch.setattr(kept_output, "INLINE_BYTES", 5_000)
     name = kafka.create("large")
     storage = CheckpointStorage(str(tmp_path), "job")
     loop = running(exactly_once(kafka, name), storage=storage)
