@@ -20,7 +20,9 @@ from penstock.common.errors import ValidationError
 from penstock.common.plugins import Plugins
 from penstock.connectors.blackhole.table import BlackHoleConnector
 from penstock.connectors.datagen.table import DataGenConnector
+from penstock.connectors.elasticsearch.table import Elasticsearch7Connector, OpenSearchConnector
 from penstock.connectors.filesystem.table import FileSystemConnector
+from penstock.connectors.http.table import HttpConnector
 from penstock.connectors.jdbc.table import JdbcConnector
 from penstock.connectors.kafka.table import KafkaConnector, UpsertKafkaConnector
 from penstock.connectors.nexmark.table import NexmarkConnector
@@ -44,6 +46,9 @@ for _connector in (
     JdbcConnector,
     KafkaConnector,
     UpsertKafkaConnector,
+    Elasticsearch7Connector,
+    OpenSearchConnector,
+    HttpConnector,
     DataGenConnector,
     NexmarkConnector,
     PrintConnector,

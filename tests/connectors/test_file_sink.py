@@ -18,9 +18,9 @@ from penstock.connectors.file.options import (
     FileCompactStrategy,
     OutputFileConfig,
     RollingPolicy,
-    _to_strftime,
 )
 from penstock.connectors.file.sink import FileSink
+from penstock.connectors.java_dates import to_strftime
 
 NEVER = DefaultRollingPolicy(1 << 40, 1 << 40, 1 << 40)
 
@@ -100,7 +100,7 @@ def test_prefix_suffix_and_date_time_buckets(tmp_path):
 
 
 def test_java_date_patterns():
-    assert _to_strftime("yyyy/MM/dd'T'HH:mm:ss") == "%Y/%m/%dT%H:%M:%S"
+    assert to_strftime("yyyy/MM/dd'T'HH:mm:ss") == "%Y/%m/%dT%H:%M:%S"
 
 
 def test_values_that_are_no_strings_are_written_as_print_shows_them(tmp_path):

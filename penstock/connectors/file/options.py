@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import re
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -11,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 from zoneinfo import ZoneInfo
 
-from penstock.common.errors import NotSupportedError, ValidationError
+from penstock.common.errors import ValidationError
+from penstock.connectors.java_dates import to_strftime
 
 __all__ = [
     "BucketAssigner",
@@ -60,17 +60,11 @@ class BasePathBucketAssigner(BucketAssigner):
         return ""
 
 
-_JAVA_TO_STRFTIME = {
-    "yyyy": "%Y", "uuuu": "%Y", "yy": "%y", "MM": "%m", "dd": "%d", "HH": "%H", "hh": "%I",
-    "mm": "%M", "ss": "%S", "a": "%p", "DDD": "%j",
-}  # fmt: skip
-
-
 class DateTimeBucketAssigner(BucketAssigner):
     """Buckets by the epoch's processing time; an epoch's elements therefore share a bucket."""
 
     def __init__(self, format_str: str = "yyyy-MM-dd--HH", timezone_id: str | None = None) -> None:
-        self._strftime = _to_strftime(format_str)
+        self._strftime = to_strftime(format_str)
         self._zone = ZoneInfo(timezone_id) if timezone_id else None
 
     def get_bucket_id(self, element: Any, context: BucketContext) -> str:
@@ -79,31 +73,6 @@ class DateTimeBucketAssigner(BucketAssigner):
     def bucket_at(self, time_ms: int) -> str:
         moment = datetime.datetime.fromtimestamp(time_ms / 1000, tz=datetime.timezone.utc)
         return moment.astimezone(self._zone).strftime(self._strftime)
-
-
-def _to_strftime(pattern: str) -> str:
-    """Java's date pattern in strftime's letters.
-
-    >>> _to_strftime("yyyy-MM-dd--HH")
-    '%Y-%m-%d--%H'
-    """
-
-    def translate(match: re.Match[str]) -> str:
-        quoted, letters = match.group(1), match.group(2)
-        if quoted is not None:
-            return (quoted or "'").replace("%", "%%")
-        if letters not in _JAVA_TO_STRFTIME:
-            raise NotSupportedError(
-                f"'{letters}' in the date pattern '{pattern}'",
-                f"only {', '.join(_JAVA_TO_STRFTIME)} are translated",
-            )
-        return _JAVA_TO_STRFTIME[letters]
-
-    pieces = re.split(r"('[^']*'|[a-zA-Z]+)", pattern)
-    return "".join(
-        re.sub(r"^(?:'([^']*)'|(.+))$", translate, piece) if index % 2 else piece.replace("%", "%%")
-        for index, piece in enumerate(pieces)
-    )
 
 
 @dataclass(frozen=True)
