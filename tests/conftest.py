@@ -10,6 +10,7 @@ from hypothesis import settings
 from tests.servers.kafka import KafkaServer
 from tests.servers.mariadb import MariaDbServer
 from tests.servers.postgres import PostgresServer
+from tests.servers.redis import RedisServer
 
 # How long an example takes says how busy the machine is, nothing about the code.
 settings.register_profile("penstock", deadline=None)
@@ -33,5 +34,12 @@ def mariadb() -> Iterator[MariaDbServer]:
 @pytest.fixture(scope="session")
 def kafka() -> Iterator[KafkaServer]:
     server = KafkaServer()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[RedisServer]:
+    server = RedisServer()
     yield server
     server.stop()

@@ -27,6 +27,7 @@ from penstock.connectors.jdbc.table import JdbcConnector
 from penstock.connectors.kafka.table import KafkaConnector, UpsertKafkaConnector
 from penstock.connectors.nexmark.table import NexmarkConnector
 from penstock.connectors.print.table import PrintConnector
+from penstock.connectors.redis.table import RedisConnector
 from penstock.connectors.table import TableConnector
 
 GROUP = "penstock.connectors"
@@ -49,6 +50,7 @@ for _connector in (
     Elasticsearch7Connector,
     OpenSearchConnector,
     HttpConnector,
+    RedisConnector,
     DataGenConnector,
     NexmarkConnector,
     PrintConnector,

@@ -4,6 +4,9 @@
     postgres.py    PostgreSQL
     mariadb.py     MariaDB
     kafka.py       a Kafka broker, from the jars of Maven Central
+    packages.py    programs of Debian's packages, unpacked below a cache folder, without root
+    redis.py       Redis
+    elasticsearch.py, http_service.py     small servers of our own that speak the same language
 
 A server is never the machine's own service. Where its programs are missing, tests that need it are skipped and say
 what to install; with CI=true they are installed, and a server that does not start fails the tests. Fixtures are in

@@ -7,7 +7,6 @@ allows transactions on one node, and makes topics only when it is told to.
 from __future__ import annotations
 
 import contextlib
-import os
 import pathlib
 import shutil
 import subprocess
@@ -17,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from tests.servers.packages import cache_folder
 from tests.servers.process import ServerProcess, find_program, free_port, is_ci
 
 VERSION = "4.0.0"
@@ -182,7 +182,7 @@ def _to_the_end(consumer: Any) -> Iterator[Any]:
 
 def _jars() -> pathlib.Path:
     """The folder of the broker's jars; tests are skipped where they cannot be had, on CI that is a failure."""
-    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "penstock"
+    cache = cache_folder()
     folder = cache / f"kafka-{VERSION}"
     if folder.is_dir():
         return folder

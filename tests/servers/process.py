@@ -11,7 +11,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
@@ -91,12 +91,15 @@ class ServerProcess:
             self.stop()
             raise RuntimeError(f"{command[0]} failed:\n{done.stdout}\n{done.stderr}")
 
-    def start(self, *command: str, ready: Callable[[], object]) -> None:
+    def start(
+        self, *command: str, ready: Callable[[], object], environment: Mapping[str, str] | None = None
+    ) -> None:
         """Starts the server and waits until `ready` does not raise any more."""
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(
-                command, user=self._user, cwd=self.folder, stdout=log, stderr=subprocess.STDOUT
-            )
+                command, user=self._user, cwd=self.folder, stdout=log, stderr=subprocess.STDOUT,
+                env={**os.environ, **(environment or {})},
+            )  # fmt: skip
         deadline = time.monotonic() + _START_S
         while True:
             try:
