@@ -10,6 +10,7 @@ from hypothesis import settings
 from tests.servers.kafka import KafkaServer
 from tests.servers.mariadb import MariaDbServer
 from tests.servers.postgres import PostgresServer
+from tests.servers.rabbitmq import RabbitServer
 from tests.servers.redis import RedisServer
 
 # How long an example takes says how busy the machine is, nothing about the code.
@@ -41,5 +42,12 @@ def kafka() -> Iterator[KafkaServer]:
 @pytest.fixture(scope="session")
 def redis_server() -> Iterator[RedisServer]:
     server = RedisServer()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def rabbitmq() -> Iterator[RabbitServer]:
+    server = RabbitServer()
     yield server
     server.stop()

@@ -27,6 +27,7 @@ from penstock.connectors.jdbc.table import JdbcConnector
 from penstock.connectors.kafka.table import KafkaConnector, UpsertKafkaConnector
 from penstock.connectors.nexmark.table import NexmarkConnector
 from penstock.connectors.print.table import PrintConnector
+from penstock.connectors.rabbitmq.table import RabbitConnector
 from penstock.connectors.redis.table import RedisConnector
 from penstock.connectors.table import TableConnector
 
@@ -51,6 +52,7 @@ for _connector in (
     OpenSearchConnector,
     HttpConnector,
     RedisConnector,
+    RabbitConnector,
     DataGenConnector,
     NexmarkConnector,
     PrintConnector,

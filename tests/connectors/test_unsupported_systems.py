@@ -13,10 +13,10 @@ from penstock.datastream.connectors.kafka import (
 )
 from penstock.datastream.connectors.kinesis import KinesisFirehoseSink, KinesisStreamsSink
 from penstock.datastream.connectors.pulsar import PulsarSink, PulsarSource, StartCursor
-from penstock.datastream.connectors.rabbitmq import RMQConnectionConfig, RMQSink, RMQSource
+from penstock.datastream.connectors.rabbitmq import RMQConnectionConfig
 
 JDBC = JdbcConnectionOptions.JdbcConnectionOptionsBuilder().with_url("jdbc:x://h").with_user_name("u").build()
-RMQ = RMQConnectionConfig.Builder().set_host("h").set_port(5672).build()
+RMQ = RMQConnectionConfig.Builder().set_host("h").set_port(5672).set_uri("amqp://h").build()
 
 PROGRAMS = {
     "FlinkKafkaConsumer": lambda: FlinkKafkaConsumer("t", SimpleStringSchema(), {}),
@@ -27,8 +27,6 @@ PROGRAMS = {
     "KinesisFirehoseSink": lambda: KinesisFirehoseSink.builder().build(),
     "PulsarSource": lambda: PulsarSource.builder().set_start_cursor(StartCursor.earliest()).build(),
     "PulsarSink": lambda: PulsarSink.builder().set_topics("t").build(),
-    "RMQSource": lambda: RMQSource(RMQ, "q", False, SimpleStringSchema()),
-    "RMQSink": lambda: RMQSink(RMQ, "q", SimpleStringSchema()),
 }
 
 

@@ -6,6 +6,7 @@
     kafka.py       a Kafka broker, from the jars of Maven Central
     packages.py    programs of Debian's packages, unpacked below a cache folder, without root
     redis.py       Redis
+    rabbitmq.py    RabbitMQ
     elasticsearch.py, http_service.py     small servers of our own that speak the same language
 
 A server is never the machine's own service. Where its programs are missing, tests that need it are skipped and say

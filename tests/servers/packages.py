@@ -16,6 +16,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import pytest
@@ -37,14 +38,18 @@ class Program(NamedTuple):
     root: pathlib.Path
 
 
-def find_packaged(name: str, package: str) -> Program:
-    """A server's program: the machine's own, or one that is unpacked for the tests."""
+def find_packaged(name: str, package: str, needs: Sequence[str] = ()) -> Program:
+    """A server's program: the machine's own, or one that is unpacked for the tests.
+
+    Args:
+        needs: The packages to fetch; without them all that the package depends on and that are not installed.
+    """
     installed = shutil.which(name, path=os.environ.get("PATH", "") + os.pathsep + "/usr/sbin")
     if installed:
         return Program(installed, {}, pathlib.Path("/"))
     root = cache_folder() / "debian" / package
     if not root.is_dir():
-        _unpack(package, root)
+        _unpack(package, needs, root)
     found = next((root / folder / name for folder in _FOLDERS if (root / folder / name).exists()), None)
     assert found, f"package {package} has no program {name}"
     libraries = {str(path.parent) for path in root.rglob("*.so*")}
@@ -55,11 +60,11 @@ def cache_folder() -> pathlib.Path:
     return pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "penstock"
 
 
-def _unpack(package: str, root: pathlib.Path) -> None:
+def _unpack(package: str, needs: Sequence[str], root: pathlib.Path) -> None:
     root.parent.mkdir(parents=True, exist_ok=True)
     aside = pathlib.Path(tempfile.mkdtemp(prefix=f"{package}-", dir=root.parent))
     try:
-        said = _fetched(package, aside)
+        said = _fetched(package, needs, aside)
         if said:
             assert not is_ci(), f"{package} cannot be fetched: {said}"
             pytest.skip(f"there is no {package} here, and it cannot be fetched: {said}")
@@ -69,17 +74,15 @@ def _unpack(package: str, root: pathlib.Path) -> None:
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def _fetched(package: str, aside: pathlib.Path) -> str:
+def _fetched(package: str, needs: Sequence[str], aside: pathlib.Path) -> str:
     """Fetches and unpacks what is missing; what went wrong, if something did."""
     for tool in ("apt-get", "apt-cache", "dpkg"):
         if shutil.which(tool) is None:
             return f"there is no {tool} here"
-    needed = _missing(package)
-    if package not in needed and is_ci():  # no lists of packages yet
+    if package not in _missing(package) and is_ci():  # no lists of packages yet
         sudo = [] if os.geteuid() == 0 else ["sudo", "-n"]
         _run([*sudo, "apt-get", "update"], aside)
-        needed = _missing(package)
-    for name in needed:  # one by one: of alternatives some do not exist
+    for name in needs or _missing(package):  # one by one: of alternatives some do not exist
         _run(["apt-get", "download", name], aside)
     archives = sorted(aside.glob("*.deb"))
     if not any(archive.name.startswith(f"{package}_") for archive in archives):

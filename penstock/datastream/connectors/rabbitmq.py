@@ -1,15 +1,19 @@
-"""RabbitMQ, as PyFlink spells it; refused by the constructors of source and sink."""
+"""RabbitMQ, as PyFlink spells it: `env.add_source(RMQSource(...))`, `stream.add_sink(RMQSink(...))`."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from penstock.datastream.connectors.unsupported import Settings, refuse
+from penstock.common.errors import ValidationError
+from penstock.common.serialization import DeserializationSchema, SerializationSchema
+from penstock.connectors.rabbitmq.client import RabbitAddress, pika_library
+from penstock.connectors.rabbitmq.sink import RabbitElementSink, RabbitTarget
+from penstock.connectors.rabbitmq.source import DEFAULT_PREFETCH, Decode, RabbitSource
+from penstock.datastream.connectors.unsupported import Settings
 from penstock.functions.legacy import SinkFunction, SourceFunction
 
 __all__ = ["RMQConnectionConfig", "RMQSink", "RMQSource"]
-
-_BECAUSE = "there is no RabbitMQ client yet"
 
 
 class RMQConnectionConfig:
@@ -57,8 +61,24 @@ class RMQConnectionConfig:
     def get_requested_heartbeat(self) -> Any:
         return self._settings.get("set_requested_heartbeat")
 
+    def _address(self) -> RabbitAddress:
+        given = self._settings
+        timeout_ms, heartbeat = given.get("set_connection_timeout"), given.get("set_requested_heartbeat")
+        uri = given.get("set_uri") or RabbitAddress.of_parts(
+            given["set_host"],
+            given["set_port"],
+            given["set_virtual_host"],
+            given["set_user_name"],
+            given["set_password"],
+        )
+        return RabbitAddress(uri, 10.0 if timeout_ms is None else timeout_ms / 1000, heartbeat)
+
     class Builder(Settings):
-        """Settings of an `RMQConnectionConfig`."""
+        """Settings of an `RMQConnectionConfig`: an URI, or host, port, virtual host, user name and password.
+
+        Recovery settings and bounds of channels and frames are without effect: a connection that is lost fails the
+        job, which then goes on by its restart strategy.
+        """
 
         def __init__(self) -> None:
             super().__init__()
@@ -110,26 +130,66 @@ class RMQConnectionConfig:
             return self._set("set_prefetch_count", prefetch_count)
 
         def build(self) -> RMQConnectionConfig:
+            """The configuration.
+
+            Raises:
+                ValidationError: There is no URI, and of the five parts one is missing.
+            """
+            if self._settings.get("set_uri") is None:
+                for name in ("host", "port", "virtual_host", "user_name", "password"):
+                    if self._settings.get(f"set_{name}") is None:
+                        raise ValidationError(
+                            f"there is no {name.replace('_', ' ')}", do=f"call set_{name}, or set_uri"
+                        )
             return RMQConnectionConfig(self._settings)
 
 
+@dataclass(frozen=True)
+class _SchemaDecoder:
+    """Makes what turns messages into records; picklable."""
+
+    schema: DeserializationSchema
+
+    def __call__(self) -> Decode:
+        self.schema.open()
+        return lambda body: list(self.schema.deserialize_all(body))
+
+
 class RMQSource(SourceFunction):
-    """Reads a queue."""
+    """Reads a queue, which is made if it is not there; messages are acknowledged when their epoch is committed.
+
+    Exactly once with `use_correlation_id`, where every message has an id of its own; else at least once.
+    """
 
     def __init__(
         self,
         connection_config: RMQConnectionConfig,
         queue_name: str,
         use_correlation_id: bool,
-        deserialization_schema: Any,
+        deserialization_schema: DeserializationSchema,
     ) -> None:
-        refuse("RMQSource", _BECAUSE)
+        prefetch = connection_config._settings.get("set_prefetch_count") or DEFAULT_PREFETCH
+        super().__init__(
+            RabbitSource(
+                connection_config._address(),
+                queue_name,
+                _SchemaDecoder(deserialization_schema),
+                use_correlation_id,
+                prefetch,
+                deserialization_schema.get_produced_type(),
+            )
+        )
 
 
 class RMQSink(SinkFunction):
-    """Writes a queue."""
+    """Publishes to a queue, which is made if it is not there; at least once."""
 
     def __init__(
-        self, connection_config: RMQConnectionConfig, queue_name: str, serialization_schema: Any
+        self,
+        connection_config: RMQConnectionConfig,
+        queue_name: str,
+        serialization_schema: SerializationSchema,
     ) -> None:
-        refuse("RMQSink", _BECAUSE)
+        pika_library()
+        target = RabbitTarget(connection_config._address(), "", queue_name)
+        super().__init__(RabbitElementSink(target, serialization_schema))
