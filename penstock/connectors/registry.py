@@ -20,6 +20,7 @@ from penstock.common.errors import ValidationError
 from penstock.common.plugins import Plugins
 from penstock.connectors.blackhole.table import BlackHoleConnector
 from penstock.connectors.datagen.table import DataGenConnector
+from penstock.connectors.delta.table import DeltaConnector
 from penstock.connectors.elasticsearch.table import Elasticsearch7Connector, OpenSearchConnector
 from penstock.connectors.filesystem.table import FileSystemConnector
 from penstock.connectors.http.table import HttpConnector
@@ -53,6 +54,7 @@ for _connector in (
     HttpConnector,
     RedisConnector,
     RabbitConnector,
+    DeltaConnector,
     DataGenConnector,
     NexmarkConnector,
     PrintConnector,

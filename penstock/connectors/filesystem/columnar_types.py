@@ -54,7 +54,10 @@ def _is_lossless(found: pa.DataType, wanted: pa.DataType) -> bool:
 
 
 def _is_text(data_type: pa.DataType) -> bool:
-    return bool(pa.types.is_string(data_type) or pa.types.is_large_string(data_type))
+    types = pa.types
+    return bool(
+        types.is_string(data_type) or types.is_large_string(data_type) or types.is_string_view(data_type)
+    )
 
 
 def _is_bytes(data_type: pa.DataType) -> bool:
@@ -62,6 +65,7 @@ def _is_bytes(data_type: pa.DataType) -> bool:
     return bool(
         types.is_binary(data_type)
         or types.is_large_binary(data_type)
+        or types.is_binary_view(data_type)
         or types.is_fixed_size_binary(data_type)
     )
 
