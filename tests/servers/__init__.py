@@ -4,6 +4,7 @@
     postgres.py    PostgreSQL
     mariadb.py     MariaDB
     kafka.py       a Kafka broker, from the jars of Maven Central
+    certificates.py   a certificate for servers with TLS
     packages.py    programs of Debian's packages, unpacked below a cache folder, without root
     redis.py       Redis
     rabbitmq.py    RabbitMQ

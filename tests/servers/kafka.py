@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from tests.servers.certificates import make_certificate
 from tests.servers.packages import cache_folder
 from tests.servers.process import ServerProcess, find_program, free_port, is_ci
 
@@ -37,7 +38,8 @@ _POM = f"""<project xmlns="http://maven.apache.org/POM/4.0.0">
 
 
 class KafkaServer:
-    """Listens on 127.0.0.1; at `guarded_servers` it wants a user's name and password (SASL, PLAIN)."""
+    """Listens on 127.0.0.1; at `guarded_servers` it wants a user's name and password (SASL, PLAIN), at
+    `secure_servers` the same over TLS, with the certificate in `certificate`."""
 
     def __init__(self) -> None:
         if not is_ci():  # there it is a part of the tests' own packages
@@ -57,19 +59,24 @@ class KafkaServer:
         self.start()
 
     def _write_settings(self) -> pathlib.Path:
-        folder, controller, guarded = self._server.folder, free_port(), free_port()
-        self.guarded_servers = f"127.0.0.1:{guarded}"
+        folder, controller, guarded, secure = self._server.folder, free_port(), free_port(), free_port()
+        self.guarded_servers, self.secure_servers = f"127.0.0.1:{guarded}", f"127.0.0.1:{secure}"
+        self.certificate, identity = make_certificate(folder)
         path = folder / "server.properties"
         path.write_text(
             f"""process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
-listeners=PLAINTEXT://127.0.0.1:{self.port},GUARDED://127.0.0.1:{guarded},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:{self.port},GUARDED://127.0.0.1:{guarded}
+listeners=PLAINTEXT://127.0.0.1:{self.port},GUARDED://127.0.0.1:{guarded},SECURE://127.0.0.1:{secure},\
+CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{self.port},GUARDED://127.0.0.1:{guarded},SECURE://127.0.0.1:{secure}
 controller.listener.names=CONTROLLER
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,GUARDED:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,GUARDED:SASL_PLAINTEXT,SECURE:SASL_SSL,CONTROLLER:PLAINTEXT
 sasl.enabled.mechanisms=PLAIN
 listener.name.guarded.plain.sasl.jaas.config={_LOGIN} user_{USER}="{PASSWORD}";
+listener.name.secure.plain.sasl.jaas.config={_LOGIN} user_{USER}="{PASSWORD}";
+listener.name.secure.ssl.keystore.type=PEM
+listener.name.secure.ssl.keystore.location={identity}
 log.dirs={folder / "data"}
 auto.create.topics.enable=false
 num.partitions=1
