@@ -17,6 +17,7 @@ from penstock.common.errors import ValidationError
 
 __all__ = [
     "CheckpointingOptions",
+    "DeadLetterOptions",
     "EpochOptions",
     "ExecutionOptions",
     "PipelineOptions",
@@ -110,6 +111,13 @@ class WorkerOptions:
     """The Python processes in which operators run: ours."""
 
     MEMORY_LIMIT = option("execution.worker.memory-limit")
+
+
+class DeadLetterOptions:
+    """Where elements go on which functions raise, and records that cannot be decoded: ours."""
+
+    PATH = option("penstock.dead-letter.path")
+    MAX_PER_EPOCH = option("penstock.dead-letter.max-per-epoch")
 
 
 class PipelineOptions:

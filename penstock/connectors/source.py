@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import enum
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -102,13 +102,29 @@ class EnumeratorContext:
 
 
 @dataclass(frozen=True)
+class BadRecord:
+    """A record that cannot be decoded: its bytes, why, and where it was."""
+
+    raw: bytes
+    error: Exception
+    split: str
+    offset: str
+    timestamp: int | None = None
+
+
+@dataclass(frozen=True)
 class ReaderContext:
-    """What a reader may know about where it runs."""
+    """What a reader may know about where it runs.
+
+    `poison`, if it is there, takes a record that cannot be decoded; the reader then goes on without it instead of
+    raising. It may raise itself, when there are too many.
+    """
 
     subtask_index: int
     parallelism: int
     configuration: Mapping[str, str]
     processing_time_ms: int
+    poison: Callable[[BadRecord], None] | None = None
 
 
 class SplitEnumerator(ABC):

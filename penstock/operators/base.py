@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from penstock.checkpoint.storage import CheckpointStorage
     from penstock.metrics import MetricGroup
+    from penstock.operators.dead_letters import DeadLetters
     from penstock.state.backend import KeyedStateBackend, OperatorStateBackend
 
 
@@ -95,6 +96,8 @@ class OperatorContext:
     configuration: Mapping[str, str] = field(default_factory=dict)
     job_parameters: Mapping[str, str] = field(default_factory=dict)
     storage: CheckpointStorage | None = None
+    dead_letters: DeadLetters | None = None
+    """Where elements go that nobody can process; None: they fail the job."""
 
 
 class Operator(ABC):

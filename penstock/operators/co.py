@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.operators.failures import user_error
+from penstock.operators.dead_letters import bury, time_at, whole
 from penstock.operators.function_operator import FunctionOperator
 from penstock.operators.keyed import KeyedOperator
 from penstock.operators.keyed_map import keyed_flat_map
@@ -21,21 +21,25 @@ class _CoCalls(FunctionOperator):
 
     def process_batch(self, input_index: int, values: list[Any], timestamps: list[int] | None) -> None:
         call = getattr(self.function, self.methods[input_index])
+        call = call if self.single else whole(call, self.context)
         out: list[Any] = []
         counts: list[int] = []
-        value = None
-        try:
-            for value in values:
-                before = len(out)
-                result = call(value)
-                if result is not None:
-                    if self.single:
-                        out.append(result)
-                    else:
-                        out.extend(result)
-                counts.append(len(out) - before)
-        except Exception as error:
-            raise user_error(error, self.context, self.function, value) from error
+        value, rest = None, iter(values)
+        while True:
+            try:
+                for value in rest:
+                    before = len(out)
+                    result = call(value)
+                    if result is not None:
+                        if self.single:
+                            out.append(result)
+                        else:
+                            out.extend(result)
+                    counts.append(len(out) - before)
+                break
+            except Exception as error:
+                bury(error, self.context, self.function, value, time_at(timestamps, len(counts)))
+                counts.append(0)
         if out:
             self.output.emit(out, repeat_timestamps(timestamps, counts))
 
@@ -78,16 +82,19 @@ class KeyedCoMapOperator(KeyedOperator):
         set_key = self.backend.set_current_key
         out: list[Any] = []
         counts: list[int] = []
-        value = None
-        try:
-            for value in values:
-                set_key(select(value))
-                result = call(value)
-                counts.append(0 if result is None else 1)
-                if result is not None:
-                    out.append(result)
-        except Exception as error:
-            raise user_error(error, self.context, self.function, value) from error
+        value, rest = None, iter(values)
+        while True:
+            try:
+                for value in rest:
+                    set_key(select(value))
+                    result = call(value)
+                    counts.append(0 if result is None else 1)
+                    if result is not None:
+                        out.append(result)
+                break
+            except Exception as error:
+                bury(error, self.context, self.function, value, time_at(timestamps, len(counts)))
+                counts.append(0)
         if out:
             self.output.emit(out, repeat_timestamps(timestamps, counts))
 

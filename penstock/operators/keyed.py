@@ -23,6 +23,7 @@ from penstock.common.errors import InvariantError
 from penstock.common.ids import MAX_WATERMARK, MIN_TIMESTAMP, MIN_WATERMARK
 from penstock.functions.output_tag import OutputTag
 from penstock.functions.timers import TimeDomain
+from penstock.operators.dead_letters import bury, whole
 from penstock.operators.element_context import ElementContext
 from penstock.operators.failures import describe_place, user_error
 from penstock.operators.function_operator import FunctionOperator, bound
@@ -158,21 +159,25 @@ class KeyedOperator(FunctionOperator):
         out, out_timestamps = results.values, results.timestamps
         append, append_timestamp = out.append, out_timestamps.append
         times = repeat(MIN_TIMESTAMP) if timestamps is None else timestamps
-        value = None
-        try:
-            for value, timestamp in zip(values, times):  # noqa: B905 - `repeat` has no end
-                set_key(select(value))
-                ctx.timestamp_ms = timestamp
-                items = call(value, ctx)
-                if items is not None:
-                    for item in items:
-                        if type(item) is tuple and len(item) == 2 and isinstance(item[0], OutputTag):
-                            results.add_side(item[0].tag_id, item[1], timestamp)
-                        else:
-                            append(item)
-                            append_timestamp(timestamp)
-        except Exception as error:
-            raise user_error(error, self.context, self.function, value) from error
+        value, timestamp = None, MIN_TIMESTAMP
+        call = whole(call, self.context)
+        rest = zip(values, times)  # noqa: B905 - `repeat` has no end
+        while True:
+            try:
+                for value, timestamp in rest:
+                    set_key(select(value))
+                    ctx.timestamp_ms = timestamp
+                    items = call(value, ctx)
+                    if items is not None:
+                        for item in items:
+                            if type(item) is tuple and len(item) == 2 and isinstance(item[0], OutputTag):
+                                results.add_side(item[0].tag_id, item[1], timestamp)
+                            else:
+                                append(item)
+                                append_timestamp(timestamp)
+                break
+            except Exception as error:
+                bury(error, self.context, self.function, value, None if timestamps is None else timestamp)
         results.flush(timestamped=timestamps is not None)
 
     def _require_backend(self) -> KeyedStateBackend:

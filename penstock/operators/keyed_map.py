@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.operators.failures import user_error
+from penstock.operators.dead_letters import POISONED, bury, time_at, whole
 from penstock.operators.function_operator import bound
 from penstock.operators.keyed import KeyedOperator
-from penstock.operators.map import repeat_timestamps
+from penstock.operators.map import repeat_timestamps, without_poison
 
 
 class KeyedMapOperator(KeyedOperator):
@@ -17,7 +17,9 @@ class KeyedMapOperator(KeyedOperator):
         super().__init__(function, key_selector)
 
     def process_elements(self, input_index: int, values: list[Any], timestamps: list[int] | None) -> None:
-        out = keyed_calls(self, "map", input_index, values)
+        out, poisoned = keyed_calls(self, "map", input_index, values, timestamps)
+        if poisoned:
+            out, timestamps = without_poison(out, timestamps)
         self.output.emit(out, timestamps)
 
 
@@ -38,7 +40,7 @@ class KeyedFilterOperator(KeyedOperator):
         super().__init__(function, key_selector)
 
     def process_elements(self, input_index: int, values: list[Any], timestamps: list[int] | None) -> None:
-        keep = keyed_calls(self, "filter", input_index, values)
+        keep, _ = keyed_calls(self, "filter", input_index, values, timestamps)
         out = [value for value, kept in zip(values, keep, strict=True) if kept]
         if not out:
             return
@@ -47,42 +49,51 @@ class KeyedFilterOperator(KeyedOperator):
         self.output.emit(out, timestamps)
 
 
-def keyed_calls(operator: KeyedOperator, method: str, input_index: int, values: list[Any]) -> list[Any]:
-    """The function's answer for each element, with the element's key set."""
+def keyed_calls(
+    operator: KeyedOperator, method: str, input_index: int, values: list[Any], timestamps: list[int] | None
+) -> tuple[list[Any], bool]:
+    """The function's answer for each element, with the element's key set, and whether one of them is `POISONED`."""
     call, select = bound(operator.function, method), operator.key_selectors[input_index]
     assert select is not None
     set_key = operator.backend.set_current_key
     out: list[Any] = []
     append = out.append
-    value = None
-    try:
-        for value in values:
-            set_key(select(value))
-            append(call(value))
-    except Exception as error:
-        raise user_error(error, operator.context, operator.function, value) from error
-    return out
+    value, rest, poisoned = None, iter(values), False
+    while True:
+        try:
+            for value in rest:
+                set_key(select(value))
+                append(call(value))
+            return out, poisoned
+        except Exception as error:
+            bury(error, operator.context, operator.function, value, time_at(timestamps, len(out)))
+            append(POISONED)
+            poisoned = True
 
 
 def keyed_flat_map(
     operator: KeyedOperator, method: str, input_index: int, values: list[Any], timestamps: list[int] | None
 ) -> None:
     """Emits the function's results; each generator is run while its element's key is set."""
-    call, select = bound(operator.function, method), operator.key_selectors[input_index]
+    select = operator.key_selectors[input_index]
+    call = whole(bound(operator.function, method), operator.context)
     assert select is not None
     set_key = operator.backend.set_current_key
     out: list[Any] = []
     counts: list[int] = []
-    value = None
-    try:
-        for value in values:
-            before = len(out)
-            set_key(select(value))
-            result = call(value)
-            if result is not None:
-                out.extend(result)
-            counts.append(len(out) - before)
-    except Exception as error:
-        raise user_error(error, operator.context, operator.function, value) from error
+    value, rest = None, iter(values)
+    while True:
+        try:
+            for value in rest:
+                before = len(out)
+                set_key(select(value))
+                result = call(value)
+                if result is not None:
+                    out.extend(result)
+                counts.append(len(out) - before)
+            break
+        except Exception as error:
+            bury(error, operator.context, operator.function, value, time_at(timestamps, len(counts)))
+            counts.append(0)
     if out:
         operator.output.emit(out, repeat_timestamps(timestamps, counts))

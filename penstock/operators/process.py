@@ -8,8 +8,8 @@ from typing import Any
 
 from penstock.common.ids import MIN_TIMESTAMP
 from penstock.functions.timers import TimeDomain
+from penstock.operators.dead_letters import bury, whole
 from penstock.operators.element_context import ElementContext
-from penstock.operators.failures import user_error
 from penstock.operators.function_operator import FunctionOperator, bound
 from penstock.operators.keyed import KeyedOperator
 from penstock.operators.results import Results
@@ -27,13 +27,17 @@ class UnkeyedProcessOperator(FunctionOperator):
     def run_process(self, call: Callable[..., Any], values: list[Any], timestamps: list[int] | None) -> None:
         ctx, results = self.element_context, self.results
         times = repeat(MIN_TIMESTAMP) if timestamps is None else timestamps
-        value = None
-        try:
-            for value, timestamp in zip(values, times):  # noqa: B905 - `repeat` has no end
-                ctx.timestamp_ms = timestamp
-                results.add_all(call(value, ctx), timestamp)
-        except Exception as error:
-            raise user_error(error, self.context, self.function, value) from error
+        value, timestamp = None, MIN_TIMESTAMP
+        call = whole(call, self.context)
+        rest = zip(values, times)  # noqa: B905 - `repeat` has no end
+        while True:
+            try:
+                for value, timestamp in rest:
+                    ctx.timestamp_ms = timestamp
+                    results.add_all(call(value, ctx), timestamp)
+                break
+            except Exception as error:
+                bury(error, self.context, self.function, value, None if timestamps is None else timestamp)
         results.flush(timestamped=timestamps is not None)
 
 

@@ -8,6 +8,7 @@ Periodic generators speak at the end of an epoch; punctuated ones whenever they 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from penstock.common.ids import MAX_WATERMARK, MIN_TIMESTAMP, MIN_WATERMARK
@@ -21,6 +22,7 @@ from penstock.common.watermark_strategy import (
 )
 from penstock.connectors.source import ReaderContext, ReadLimit, SourceReader, SourceSplit
 from penstock.operators.base import Operator
+from penstock.operators.dead_letters import bury_record
 
 
 class SplitWatermarks(WatermarkOutput):
@@ -62,8 +64,11 @@ class SourceOperator(Operator):
         if not self._opened:
             self._opened = True
             c = self.context
+            poison = None if c.dead_letters is None else partial(bury_record, c)
             self._reader.open(
-                ReaderContext(c.subtask_index, c.parallelism, c.configuration, c.clock.processing_time_ms)
+                ReaderContext(
+                    c.subtask_index, c.parallelism, c.configuration, c.clock.processing_time_ms, poison
+                )
             )
 
     def read(self, split: SourceSplit, position: Any, limit: ReadLimit) -> Iterator[tuple[Any, int, bool]]:

@@ -26,6 +26,7 @@ from penstock.common.errors import DamagedStateError, PenstockError, WorkerMemor
 from penstock.common.ids import EpochId, OperatorUid
 from penstock.common.restart import RestartStrategy
 from penstock.connectors.sink import Committer, SinkCoordinator
+from penstock.runtime.dead_letter_output import add_dead_letters
 from penstock.runtime.pacing import Pacing
 from penstock.runtime.plan import JobDefinition, LevelPlan, SourcePlan, SubtaskReport
 from penstock.runtime.progress import SINK_STATES, JobProgress
@@ -236,6 +237,7 @@ class Coordinator:
         ran = time.perf_counter()
         progress = self.progress.after(epoch, reports, self.job)
         ends = coordinate(self._sink_coordinators, reports, progress.sinks, now_ms, progress.ended)
+        add_dead_letters(ends.commits, reports, self.job, epoch)
         progress = replace(progress, sinks=ends.states)
         metadata = self._commit(epoch, progress, ends.commits)  # after this line the epoch has happened
         self._publish(metadata)

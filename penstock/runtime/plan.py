@@ -17,6 +17,7 @@ from penstock.common.ids import EpochId, OperatorUid
 from penstock.connectors.source import ReadLimit, SourceSplit
 from penstock.graph.stages import StagePlan
 from penstock.graph.stream_graph import StreamGraph
+from penstock.operators.dead_letters import DeadLetter
 from penstock.state.backend import KeyedStateRestore
 
 
@@ -126,6 +127,7 @@ class NodeReport:
     watermark: int = 0
     ended: bool = False
     metrics: Mapping[str, Any] = field(default_factory=dict)
+    dead_letters: tuple[DeadLetter, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from penstock.graph.stream_graph import StreamEdge, StreamGraph, StreamNode
 from penstock.graph.transformations import OperatorTransformation
 from penstock.metrics import MetricGroup
 from penstock.operators.base import EpochClock, Operator, OperatorContext
+from penstock.operators.dead_letters import DeadLetters
 from penstock.operators.sink import SinkOperator
 from penstock.operators.source import SourceOperator
 from penstock.runtime.batch_sort import KeySortedBuffer
@@ -168,6 +169,7 @@ class StageInstance:
             configuration=job.configuration,
             job_parameters=job.job_parameters,
             storage=self._storage,
+            dead_letters=DeadLetters.of(job.configuration),
         )
 
     def _wire(self) -> None:
@@ -271,6 +273,8 @@ class StageInstance:
         for node in self.nodes.values():
             node.valve.begin(node.operator.current_watermark)
             node.records = 0
+            if node.operator.context.dead_letters is not None:
+                node.operator.context.dead_letters.begin_epoch()
         for edge_id, channels in incoming.items():
             edge = graph.edges[edge_id]
             for channel in channels:
@@ -381,6 +385,7 @@ class StageInstance:
                     watermark=node.output.status.watermark,
                     ended=node.ended,
                     metrics=_metrics(operator),
+                    dead_letters=() if (found := operator.context.dead_letters) is None else found.taken(),
                 )
             )
         busy_ms = (time.perf_counter() - started) * 1000

@@ -46,6 +46,7 @@ from penstock.operators.base import Operator
 from penstock.operators.sink import SinkOperator
 from penstock.operators.source import SourceOperator
 from penstock.runtime.coordinator import Coordinator, CoordinatorSettings, EpochRunner, publish_commits
+from penstock.runtime.dead_letter_output import dead_letter_committer
 from penstock.runtime.dependencies import bring_along, collect_dependencies
 from penstock.runtime.identity import JobIdentity, choose_identity, mark_ended
 from penstock.runtime.pacing import COMFORTABLE_BYTES, Pacing
@@ -84,7 +85,7 @@ def submit_job(
     graph = _stream_graph(sinks, configuration)
     place = _Place.choose(configuration, job_name, graph)
     job = _define(graph, configuration, job_name, place)
-    committers = _committers(graph)
+    committers = {**_committers(graph), **dead_letter_committer(configuration)}
     progress, restored = _restored(graph, job.storage, configuration, place, committers)
     sources = [
         SourcePlanner(node, job.configuration, restored.get(node.uid))

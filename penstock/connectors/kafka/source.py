@@ -25,6 +25,7 @@ from penstock.connectors.kafka.enumerator import KafkaEnumerator, KafkaSplit
 from penstock.connectors.kafka.offsets import KafkaOffsetResetStrategy, KafkaOffsetsInitializer
 from penstock.connectors.kafka.subscription import Subscription
 from penstock.connectors.source import (
+    BadRecord,
     Boundedness,
     EnumeratorContext,
     ReaderContext,
@@ -172,11 +173,12 @@ class KafkaReader(SourceReader):
 
     def open(self, context: ReaderContext) -> None:
         self._cursors = Cursors(self._reading)
+        self._poison = context.poison
         self._deserializer.open()
 
     def read(self, split: SourceSplit, position: Any, limit: ReadLimit) -> Iterator[SourceBatch]:
         assert self._cursors is not None, "open comes first"
-        decode = _decoder(self._deserializer)
+        decode = _decoder(self._deserializer, self._poison)
         for cursor, messages, after in self._cursors.read(split, position, limit):
             values, timestamps = decode(cursor, messages)
             yield SourceBatch(values, timestamps, after)
@@ -186,14 +188,15 @@ class KafkaReader(SourceReader):
             self._cursors.close()
 
 
+Poison = Callable[[BadRecord], None] | None
 Decode = Callable[[PartitionCursor, Messages], tuple[list[Any], list[int]]]
 
 
-def _decoder(schema: DeserializationSchema) -> Decode:
+def _decoder(schema: DeserializationSchema, poison: Poison) -> Decode:
     if type(schema) in (SimpleStringSchema, ByteArraySchema):  # every message is one record
         read = schema.deserialize
         return lambda cursor, messages: _one_each(read, messages)
-    return lambda cursor, messages: _several(schema, cursor, messages)
+    return lambda cursor, messages: _several(schema, poison, cursor, messages)
 
 
 def _one_each(read: Callable[[bytes], Any], messages: Messages) -> tuple[list[Any], list[int]]:
@@ -202,7 +205,7 @@ def _one_each(read: Callable[[bytes], Any], messages: Messages) -> tuple[list[An
 
 
 def _several(
-    schema: DeserializationSchema, cursor: PartitionCursor, messages: Messages
+    schema: DeserializationSchema, poison: Poison, cursor: PartitionCursor, messages: Messages
 ) -> tuple[list[Any], list[int]]:
     values: list[Any] = []
     timestamps: list[int] = []
@@ -213,7 +216,11 @@ def _several(
         try:
             found = list(schema.deserialize_all(data))
         except Exception as error:
-            raise unreadable(cursor, message, error) from error
+            if poison is None:
+                raise unreadable(cursor, message, error) from error
+            offset, sent = str(message.offset()), message.timestamp()[1]
+            poison(BadRecord(data, error, f"{message.topic()}-{message.partition()}", offset, sent))
+            continue
         values += found
         timestamps += [message.timestamp()[1]] * len(found)
     return values, timestamps

@@ -17,7 +17,9 @@ from penstock.common.typeinfo import TypeInformation
 from penstock.connectors.rabbitmq.client import RabbitAddress, pika_library
 from penstock.connectors.rabbitmq.consumer import Consumer, Message
 from penstock.connectors.source import (
+    BadRecord,
     EnumeratorContext,
+    ReaderContext,
     ReadLimit,
     Source,
     SourceBatch,
@@ -144,6 +146,10 @@ class _QueueReader(SourceReader):
     def __init__(self, source: RabbitSource) -> None:
         self._source = source
         self._decode: Decode | None = None
+        self._poison: Callable[[BadRecord], None] | None = None
+
+    def open(self, context: ReaderContext) -> None:
+        self._poison = context.poison
 
     def read(self, split: SourceSplit, position: Any, limit: ReadLimit) -> Iterator[SourceBatch]:
         if self._decode is None:
@@ -164,13 +170,19 @@ class _QueueReader(SourceReader):
         assert self._decode is not None, "read makes it"
         try:
             return self._decode(message.body)
-        except MalformedRecordError as error:
-            error.where = f"{self._where}, message {message.number}"
-            raise
         except ValueError as error:
-            raise MalformedRecordError(
-                f"a message cannot be read: {error}", where=f"{self._where}, message {message.number}"
-            ) from error
+            if self._poison is None:
+                raise self._unreadable(message, error) from error
+            place = str(message.number)
+            self._poison(BadRecord(message.body, error, self._source.queue, place, message.timestamp_ms))
+            return ()
+
+    def _unreadable(self, message: Message, error: ValueError) -> MalformedRecordError:
+        where = f"{self._where}, message {message.number}"
+        if isinstance(error, MalformedRecordError):
+            error.where = where
+            return error
+        return MalformedRecordError(f"a message cannot be read: {error}", where=where)
 
     @property
     def _where(self) -> str:

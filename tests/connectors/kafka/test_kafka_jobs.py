@@ -5,6 +5,8 @@ Coordinator, stages and checkpoints are the real ones; tasks fail and workers ar
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import pathlib
 import threading
@@ -16,6 +18,7 @@ from typing import Any
 import pytest
 
 from penstock.common import Configuration, SimpleStringSchema, WatermarkStrategy
+from penstock.common.serialization import DeserializationSchema
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.base import DeliveryGuarantee
 from penstock.datastream.connectors.kafka import (
@@ -127,3 +130,28 @@ def _wait(condition: Any) -> None:
     deadline = time.monotonic() + 60
     while not condition() and time.monotonic() < deadline:
         time.sleep(0.01)
+
+
+class Numbers(DeserializationSchema):
+    def deserialize(self, message: bytes) -> Any:
+        return int(message)
+
+
+@pytest.mark.parametrize("poison", [[], [b"two", b"four"]])
+def test_messages_that_cannot_be_read_become_dead_letters(
+    kafka: KafkaServer, tmp_path: pathlib.Path, run_here: Any, poison: list[bytes]
+) -> None:
+    run_here(None)
+    topic = kafka.create(f"dead-{len(poison)}")
+    kafka.send(topic, [b"1", *poison, b"5"], timestamp=1000)
+    configuration = Configuration()
+    configuration.set_string("penstock.dead-letter.path", str(tmp_path))
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    read = KafkaSource.builder().set_bootstrap_servers(kafka.servers).set_topics(topic)
+    read.set_bounded(KafkaOffsetsInitializer.latest()).set_value_only_deserializer(Numbers())
+    stream = env.from_source(read.build(), WatermarkStrategy.no_watermarks(), "in")
+    assert list(stream.execute_and_collect("dead")) == [1, 5]
+    dead = [json.loads(line) for file in tmp_path.glob("*.jsonl") for line in file.read_text().splitlines()]
+    assert [(d["split"], d["offset"], base64.b64decode(d["raw"]), d["event_time"]) for d in dead] == [
+        (f"{topic}-0", str(1 + i), body, 1000) for i, body in enumerate(poison)
+    ]

@@ -14,6 +14,7 @@ import pytest
 from penstock import common, datastream
 from penstock.common import Configuration, SimpleStringSchema, WatermarkStrategy
 from penstock.common.errors import ExternalSystemError, MalformedRecordError, ValidationError
+from penstock.common.serialization import DeserializationSchema
 from penstock.connectors.rabbitmq.table import RabbitConnector
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors import rabbitmq as api
@@ -249,6 +250,31 @@ def test_every_message_is_seen_once_whatever_fails(
     assert sorted(next(iterator) for _ in range(600)) == sorted(sent)
     iterator.close()
     assert chaos.failures > 0
+
+
+def test_messages_that_cannot_be_read_become_dead_letters(
+    rabbitmq: RabbitServer, queue: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_in_process(monkeypatch, None)
+    rabbitmq.publish(queue, [b"1", b"two", b"3"])
+    configuration = Configuration()
+    configuration.set_string("penstock.dead-letter.path", str(tmp_path))
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    source = RMQSource(config(rabbitmq), queue, False, Numbers()).source_func
+    iterator = env.from_source(source, WatermarkStrategy.no_watermarks(), "queue").execute_and_collect("dead")
+    assert [next(iterator), next(iterator)] == [1, 3]
+    iterator.close()
+    wait_for(lambda: bool(list(tmp_path.glob("*.jsonl"))))
+    [letter] = [
+        json.loads(line) for file in tmp_path.glob("*.jsonl") for line in file.read_text().splitlines()
+    ]
+    assert (letter["split"], letter["offset"], letter["raw"]) == (queue, "1", "dHdv")
+    assert letter["error"].startswith("ValueError: ") and letter["event_time"] == 1_700_000_000_000
+
+
+class Numbers(DeserializationSchema):
+    def deserialize(self, message: bytes) -> Any:
+        return int(message)
 
 
 def test_the_program_of_the_page_runs_and_every_option_is_named(
