@@ -13,6 +13,7 @@ LAYERS = [
     {"cli"},
     {"table"},
     {"sql"},
+    {"cep"},
     {"datastream"},
     {"testing"},
     {"runtime"},

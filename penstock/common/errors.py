@@ -91,6 +91,12 @@ class UnknownColumnError(ValidationError, AttributeError):
     code = "UNKNOWN_COLUMN"
 
 
+class MalformedPatternError(ValidationError):
+    """A pattern of events means nothing: found by the call that makes it so, or when the pattern is compiled."""
+
+    code = "MALFORMED_PATTERN"
+
+
 class NotSupportedError(PenstockError):
     """Flink has it, penstock does not (yet): `not supported: …, because …`."""
 
@@ -193,6 +199,13 @@ class UserFunctionError(PenstockError):
 
     def __str__(self) -> str:
         return f"{self.user_traceback.rstrip()}\n\n{super().__str__()}"
+
+
+class CepRuntimeError(PenstockError):
+    """A pattern could not go on with the events that came; the same events lead there again."""
+
+    code = "CEP_RUNTIME"
+    domain = ErrorDomain.USER
 
 
 class JobExecutionError(PenstockError):

@@ -1,0 +1,57 @@
+"""The pattern library: sequences of events, found in streams as they come.
+
+    pattern = (Pattern.begin("small").where(lambda e: e.amount < 1)
+               .next("large").where(lambda e: e.amount > 500).within(Duration.of_minutes(1)))
+    CEP.pattern(payments.key_by(lambda e: e.account), pattern).select(lambda match: match["large"][0])
+
+Three rooms, one after the other:
+
+    pattern/      what the user says, refused at once if it means nothing
+    nfa/          the automaton it becomes, and what that remembers: partial matches and a shared buffer of events
+    operator.py   order of time, timers, keyed state
+
+PyFlink has no such module; names are those of Flink's Java library in PyFlink's spelling. docs/cep.md teaches it.
+"""
+
+from penstock.cep.cep import CEP
+from penstock.cep.functions import (
+    EventComparator,
+    PatternFlatSelectFunction,
+    PatternFlatTimeoutFunction,
+    PatternProcessFunction,
+    PatternSelectFunction,
+    PatternTimeoutFunction,
+    RichPatternFlatSelectFunction,
+    RichPatternSelectFunction,
+    TimedOutPartialMatchHandler,
+)
+from penstock.cep.pattern.conditions import IterativeCondition, RichIterativeCondition, SimpleCondition
+from penstock.cep.pattern.pattern import GroupPattern, Pattern
+from penstock.cep.pattern.quantifier import Quantifier
+from penstock.cep.pattern.skip import AfterMatchSkipStrategy
+from penstock.cep.pattern.within_type import WithinType
+from penstock.cep.pattern_stream import PatternStream
+from penstock.common.errors import MalformedPatternError
+
+__all__ = [
+    "CEP",
+    "AfterMatchSkipStrategy",
+    "EventComparator",
+    "GroupPattern",
+    "IterativeCondition",
+    "MalformedPatternError",
+    "Pattern",
+    "PatternFlatSelectFunction",
+    "PatternFlatTimeoutFunction",
+    "PatternProcessFunction",
+    "PatternSelectFunction",
+    "PatternStream",
+    "PatternTimeoutFunction",
+    "Quantifier",
+    "RichIterativeCondition",
+    "RichPatternFlatSelectFunction",
+    "RichPatternSelectFunction",
+    "SimpleCondition",
+    "TimedOutPartialMatchHandler",
+    "WithinType",
+]
