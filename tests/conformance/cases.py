@@ -1,4 +1,4 @@
-"""The two kinds of cases and how each is run: SQL scripts and PyFlink programs.
+"""The kinds of cases and how each is run: SQL scripts, PyFlink programs and patterns of events (`cep_cases.py`).
 
 `run` returns None when penstock answered as Flink did, else one short text that says how it differed.
 """
@@ -22,6 +22,7 @@ from typing import Any
 import script as scripts
 import ways
 from canonical import canonical, table_after
+from cep_cases import CepCase, cases_of, is_case_file
 
 _KINDS = {"INSERT": "+I", "UPDATE_BEFORE": "-U", "UPDATE_AFTER": "+U", "DELETE": "-D"}
 
@@ -284,7 +285,7 @@ class ProgramCase:
             sys.argv, sys.path[:] = argv, path
 
 
-Case = SqlCase | ProgramCase
+Case = SqlCase | ProgramCase | CepCase
 
 
 def collect(paths: list[pathlib.Path], mode: str | None) -> list[Case]:
@@ -293,12 +294,16 @@ def collect(paths: list[pathlib.Path], mode: str | None) -> list[Case]:
     for path in paths:
         if path.is_file() and path.suffix == ".py":
             found.append(ProgramCase(path))
+        elif path.is_file() and path.suffix == ".json":
+            found.extend(cases_of(path))
         elif (path / "case.sql").exists():
             found.extend(_sql_case(path, mode))
         else:
             for script in sorted(path.rglob("case.sql")):
                 found.extend(_sql_case(script.parent, mode))
             found.extend(ProgramCase(program) for program in sorted(path.rglob("*.py")))
+            for file in sorted(path.rglob("*.json")):
+                found.extend(cases_of(file) if is_case_file(file) else ())
     return found
 
 

@@ -17,12 +17,16 @@ from typing import Any
 
 from cep_language import Event, comparator_of, event_of, pattern_of
 
-from penstock.cep import PatternProcessFunction, TimedOutPartialMatchHandler
+from penstock.cep import CEP, PatternProcessFunction, TimedOutPartialMatchHandler
 from penstock.cep.nfa.compiler import compile_pattern
 from penstock.cep.operator import CepOperator
+from penstock.common import Configuration
 from penstock.common.errors import PenstockError
 from penstock.common.key_groups import key_group_for, key_group_range
 from penstock.common.typeinfo import Types
+from penstock.common.watermark_generators import Watermark, WatermarkGenerator, WatermarkOutput
+from penstock.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
+from penstock.datastream import StreamExecutionEnvironment
 from penstock.functions.output_tag import OutputTag
 from penstock.testing import KeyedOneInputOperatorTestHarness, StreamRecord
 
@@ -83,6 +87,12 @@ class CepCase:
         return not self.in_processing_time and "error" not in self.expected
 
     survives_kills = True
+
+    def run(self, config: Mapping[str, str], verbose: bool = False, way: Any = None) -> str | None:
+        """Runs the case as a job. Where the clock has to be moved, or the driver dies, the operator runs alone."""
+        if self.in_processing_time or (way is not None and way.kill):
+            return in_harness(self, HARNESS_WAYS[0 if way is None or not way.kill else 2])
+        return as_job(self, config, way, verbose)
 
     def key(self, event: Event) -> str:
         return event.key if self.keyed else "all"
@@ -152,6 +162,70 @@ def error_difference(case: CepCase, error: BaseException, phase: str) -> str | N
     return (
         f"expected '{wanted['error'][:120]}' in phase {wanted['phase']}, got '{said[:120]}' in phase {phase}"
     )
+
+
+# -- as a job ---------------------------------------------------------------------------------------------------
+
+
+class AsGiven(WatermarkGenerator):
+    """Emits the watermarks that stand among the elements and no other."""
+
+    def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
+        if "watermark" in event:
+            output.emit_watermark(Watermark(event["watermark"]))
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        pass
+
+
+class TimeOfElement(TimestampAssigner):
+    def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
+        return int(value.get("ts", record_timestamp if "watermark" in value else 0))
+
+
+def as_job(case: CepCase, config: Mapping[str, str], way: Any, verbose: bool = False) -> str | None:
+    """Runs a case as the program that Flink was asked with; how the answer differs, or None."""
+    try:
+        stream = declare(case, config, way)
+    except PenstockError as error:
+        return error_difference(case, error, "build")
+    try:
+        with stream.execute_and_collect() as notes:
+            return difference(case, list(notes))
+    except Exception as error:
+        if verbose and "error" not in case.expected:
+            traceback.print_exc()
+        return error_difference(case, error, "run")
+
+
+def declare(case: CepCase, config: Mapping[str, str], way: Any) -> Any:
+    """The program: a stream of what came out."""
+    settings = Configuration()
+    elements = case.case["events"] or [{"nothing": 0}]
+    for key, value in {**config, **_cut(len(elements), way)}.items():
+        settings.set_string(key, value)
+    env = StreamExecutionEnvironment.get_execution_environment(settings)
+    env.set_parallelism((way and way.parallelism) or 1)
+    strategy = WatermarkStrategy.for_generator(AsGiven).with_timestamp_assigner(TimeOfElement())
+    # Up to the pattern there is one subtask, or the order of elements would not be the one that is given.
+    lines = env.from_collection([dict(line) for line in elements])
+    lines = lines.assign_timestamps_and_watermarks(strategy).set_parallelism(1)
+    events = lines.flat_map(lambda line: [event_of(line)] if "id" in line else []).set_parallelism(1)
+    if case.keyed:
+        events = events.key_by(lambda event: event.key, Types.STRING())
+    found = CEP.pattern(events, pattern_of(case.pattern), comparator_of(case.pattern.get("comparator")))
+    if case.pattern.get("late_side_output"):
+        found = found.side_output_late_data(LATE)
+    matches = found.process(case.function())
+    late = matches.get_side_output(LATE).map(lambda event: ("late", event.key, event.id, None))
+    notes = matches.union(matches.get_side_output(TIMED_OUT), late.set_parallelism(1))
+    return notes.map(lambda note: note).set_parallelism(1)
+
+
+def _cut(elements: int, way: Any) -> dict[str, str]:
+    if way is None or not way.epochs:
+        return {}
+    return {"execution.epoch.max-records": str(-(-elements // way.epochs))}
 
 
 # -- the operator alone -----------------------------------------------------------------------------------------
@@ -290,20 +364,3 @@ def is_case_file(path: pathlib.Path) -> bool:
     return isinstance(cases, list) and all(
         isinstance(c, dict) and {"pattern", "events"} <= c.keys() for c in cases
     )
-
-
-if __name__ == "__main__":
-    import sys
-
-    failed = 0
-    ways = HARNESS_WAYS if "--all" in sys.argv else HARNESS_WAYS[:1]
-    for one in cases_of(pathlib.Path(sys.argv[1])):
-        for way in ways:
-            try:
-                problem = in_harness(one, way)
-            except Exception:
-                problem = traceback.format_exc()
-            if problem:
-                failed += 1
-                print("FAIL", one.name, way.name, problem)
-    print(failed, "failed")

@@ -2,10 +2,10 @@
 
     python tests/conformance/run.py PATH... [--mode streaming|batch] [--ways one|all]
 
-A PATH is a SQL case (a folder with case.sql), a program (.py) or a folder of such. All cases share one Spark
-session in this process, each has an environment of its own. `ways.py` tells in which ways a streaming case can be
-run. One line for each case that failed, then
-`N passed, N failed` on the last line (`, N skipped` may follow); the exit code is 1 if any failed.
+A PATH is a SQL case (a folder with case.sql), a program (.py), a file of pattern cases (.json, see cep/README.md)
+or a folder of such. All cases share one Spark session in this process, each has an environment of its own. `ways.py`
+tells in which ways a streaming case can be run. One line for each case that failed, then `N passed, N failed` on the
+last line (`, N skipped` may follow); the exit code is 1 if any failed.
 """
 
 from __future__ import annotations
@@ -163,7 +163,8 @@ def _cancel_spark_jobs() -> None:
 def _same_surroundings_as_the_recording() -> None:
     """The answers were recorded in UTC and with a fixed hash seed, which only a new process can take up."""
     if os.environ.get("PYTHONHASHSEED") != "0" or os.environ.get("TZ") != "UTC":
-        surroundings = {**os.environ, "PYTHONHASHSEED": "0", "TZ": "UTC"}
+        found = os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), str(HERE))))  # by workers too
+        surroundings = {**os.environ, "PYTHONHASHSEED": "0", "TZ": "UTC", "PYTHONPATH": found}
         os.execve(sys.executable, [sys.executable, *sys.argv], surroundings)
     time.tzset()
 
