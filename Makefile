@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 RUN := $(BIN)/python tests/conformance/run.py
-STREAMING := $(addprefix tests/conformance/sql/,setops group_agg join over topn window cdc)
+STREAMING := $(addprefix tests/conformance/sql/,setops group_agg join over topn window cdc match)
 
 .PHONY: setup demo test lint types unit conformance conformance-datastream conformance-sql conformance-ways \
         recovery differential bench bench-sql bench-nexmark chaos clean
@@ -42,7 +42,7 @@ conformance-datastream: setup
 	$(RUN) --skips docs/differences.md tests/conformance/datastream tests/conformance/mixed
 
 conformance-sql: setup
-	$(RUN) --skips docs/differences.md --mode batch $(addprefix tests/conformance/sql/,functions types ddl setops group_agg join over topn window cdc)
+	$(RUN) --skips docs/differences.md --mode batch $(addprefix tests/conformance/sql/,functions types ddl setops group_agg join over topn window cdc match)
 	$(RUN) --skips docs/differences.md --mode streaming --ways one --in-driver $(STREAMING)
 
 # Each streaming case in every way: cut into epochs, spread over subtasks, killed and restored. Takes hours.

@@ -19,7 +19,7 @@ from penstock.sql.binder.context import BindContext
 from penstock.sql.binder.query import QueryBinder
 from penstock.sql.dialect.statement_parser import parse_statement
 from penstock.sql.dialect.statements import Statement
-from penstock.sql.plan.algebra import Plan, StreamScan, walk_plan
+from penstock.sql.plan.algebra import MatchRecognize, Plan, StreamScan, walk_plan
 from penstock.sql.result import StatementResult
 from penstock.sql.spark.batch import BatchExecutor
 from penstock.sql.spark.hive_dialect import HiveDialect, is_flinks, speaks_hive
@@ -48,8 +48,11 @@ class SqlSession:
         return self._executor
 
     def executor_of(self, plan: Plan) -> Any:
-        """What runs this plan: one that reads streams of the program is a job of the epoch loop in BATCH mode too."""
-        if not self.streaming and any(isinstance(node, StreamScan) for node in walk_plan(plan)):
+        """What runs this plan: one that reads streams of the program, or looks for patterns, is a job of the epoch
+        loop in BATCH mode too."""
+        if not self.streaming and any(
+            isinstance(node, (StreamScan, MatchRecognize)) for node in walk_plan(plan)
+        ):
             return _streaming_executor(self.config, one_epoch=True)
         return self.executor
 

@@ -25,7 +25,6 @@ from penstock.sql.plan.algebra import (
     Field,
     Fields,
     Join,
-    MatchRecognize,
     Plan,
     TableFunctionScan,
     TemporalJoin,
@@ -169,9 +168,10 @@ class RelationBinder:
         return table.with_options(options) if options != dict(table.options) else table
 
     def _match(self, node: exp.MatchRecognize) -> Plan:
-        source = node.args.get("input")
-        plan, _, _ = self._relation(source, self._outer)
-        return MatchRecognize(plan.fields, plan, node)
+        from penstock.sql.binder.match_recognize import bind_match
+
+        plan, alias, _ = self._relation(node.args["input"], self._outer)
+        return self._renamed(bind_match(self.queries, plan, alias, node), node)
 
     # -- joins -----------------------------------------------------------------------------------------
 

@@ -24,6 +24,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.tokens import Token, TokenType
 
 from penstock.common.errors import SqlError
+from penstock.sql.dialect.match_recognize import parse_match_recognize
 from penstock.sql.dialect.nodes import (
     BinaryLiteral,
     Descriptor,
@@ -403,26 +404,11 @@ class FlinkParser(parser.Parser):
 
     def _parse_match_after(self, table: Any) -> Any:
         if self._curr and self._curr.token_type == TokenType.MATCH_RECOGNIZE:
-            within = self._cut_within()
-            match = self._parse_match_recognize()
+            self._advance()
+            match = parse_match_recognize(self)
             match.set("input", table)
-            match.meta["within"] = within
             return match
         return table
-
-    def _cut_within(self) -> str | None:
-        """Takes `WITHIN INTERVAL …` out of MATCH_RECOGNIZE, which sqlglot does not know; gives its text."""
-        tokens: list[Token] = self._tokens
-        words = [t.text.upper() for t in tokens]
-        if "WITHIN" not in words[self._index :]:
-            return None
-        start = words.index("WITHIN", self._index)
-        end = next((i for i in range(start, len(words)) if words[i] in ("SUBSET", "DEFINE")), len(words))
-        text = self._text_between(tokens[start + 1], tokens[end - 1])
-        del tokens[start:end]
-        self._tokens_size = len(tokens)
-        self._advance(0)
-        return text
 
     def _parse_lateral(self) -> Any:
         if self._word() == "LATERAL" and self._word(1) == "TABLE":

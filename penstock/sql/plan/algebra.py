@@ -389,12 +389,14 @@ class Sort(_Unary):
 
 @dataclass(frozen=True)
 class MatchRecognize(_Unary):
-    """Row patterns; `spec` is the parsed clause (its expressions are bound by the pattern compiler)."""
+    """MATCH_RECOGNIZE: partition columns and the leaves of its measures; `spec` is a `MatchSpec`."""
 
     spec: Any = field(compare=False, default=None)
 
     def describe(self) -> str:
-        return "Match()"
+        keys = ", ".join(self.input.fields[column].name for column in self.spec.partition)
+        steps = " ".join(step.name for step in self.spec.steps)
+        return f"Match(partitionBy=[{keys}], pattern=[{steps}], skip=[{self.spec.skip[0]}])"
 
 
 @dataclass(frozen=True)

@@ -221,9 +221,7 @@ class SparkWriter:
         )
 
     def _match(self, plan: MatchRecognize) -> str:
-        raise NotSupportedError(
-            "MATCH_RECOGNIZE in batch", "patterns are matched by the streaming engine only"
-        )
+        raise NotSupportedError("MATCH_RECOGNIZE as Spark SQL", "jobs of the epoch loop look for patterns")
 
     # -- aggregates, OVER, sets, sorting ---------------------------------------------------------------
 

@@ -394,7 +394,9 @@ class Planner:
         return plan_sort(self, plan)
 
     def _match(self, plan: MatchRecognize) -> Stream:
-        raise NotSupportedError("MATCH_RECOGNIZE", "the pattern engine is not connected to SQL yet")
+        from penstock.sql.streaming.matches import plan_match
+
+        return plan_match(self, plan)
 
 
 def _is_stream(plan: Plan) -> bool:

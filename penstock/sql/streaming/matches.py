@@ -1,0 +1,155 @@
+"""MATCH_RECOGNIZE: which columns the operator gets, and what it does with them.
+
+What looks at the row at hand alone is computed on columns before the operator: a condition such as `B.price >
+10` costs it one look at a boolean. What is left of DEFINE compares the row with others of the partial match, in
+Python. Measures are computed behind the operator, by a projection over the leaves that it emits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from penstock.cep.match_operator import MatchRecognizeOperator
+from penstock.cep.match_rows import AggregateLeaf, RowLeaf, TimeLeaf, Variable
+from penstock.cep.match_rows import Leaf as OperatorLeaf
+from penstock.common.datatypes import DataTypes
+from penstock.common.errors import NotSupportedError, ValidationError
+from penstock.delta.time.clock import from_ms
+from penstock.sql.plan.algebra import MatchRecognize
+from penstock.sql.plan.match_spec import (
+    Definition,
+    Leaf,
+    MatchSpec,
+    Navigation,
+    RowsAggregate,
+    RowValue,
+    Step,
+)
+from penstock.sql.plan.rex import Call, Const, InputRef, Rex, TypeRef, conjuncts, transform, walk
+from penstock.sql.plan.rex_facts import is_total
+from penstock.sql.python_eval import CompiledRex
+from penstock.sql.streaming.aggregates import InputColumns, agg_spec
+from penstock.sql.streaming.physical import Stream
+from penstock.sql.streaming.sorts import sort_order
+
+if TYPE_CHECKING:
+    from penstock.sql.streaming.planner import Planner
+
+
+def plan_match(planner: Planner, plan: MatchRecognize) -> Stream:
+    stream, spec = planner.plan(plan.input), plan.spec
+    if stream.retracts:
+        raise ValidationError(
+            f"Match Recognize doesn't support consuming update changes which is produced by {stream.updated_by}",
+            do="look for the pattern before the aggregation or join that updates its rows",
+        )
+    columns = InputColumns()
+    lowering = _Lowering(spec, stream, columns, planner.zone)
+    partition = [columns.place(stream.refs()[column]) for column in spec.partition]
+    first = stream.refs()[spec.order[0].rex.index]
+    operator = MatchRecognizeOperator(
+        partition,
+        None if stream.fields[spec.order[0].rex.index].time == "proctime" else columns.place(first),
+        sort_order(spec.order[1:], columns),
+        [lowering.variable(step) for step in spec.steps],
+        spec.skip,
+        spec.within_ms,
+        [lowering.leaf(leaf) for leaf in spec.outputs],
+        drops_late=not planner.one_epoch,
+    )
+    return planner.delta(plan.describe(), operator, [columns.of(stream)], plan.fields)
+
+
+class _Lowering:
+    """Turns leaves and definitions into what the operator understands, over columns that are placed on the way."""
+
+    def __init__(self, spec: MatchSpec, stream: Stream, columns: InputColumns, zone: str) -> None:
+        self._definitions = {definition.variable: definition for definition in spec.definitions}
+        self._stream = stream
+        self._columns = columns
+        self._zone = zone
+
+    def leaf(self, leaf: Leaf) -> OperatorLeaf:
+        if isinstance(leaf, RowValue):
+            where = leaf.navigation
+            column = self._columns.place(self._stream.refs()[leaf.column])
+            return RowLeaf(where.variable, column, where.first, where.offset)
+        if isinstance(leaf, RowsAggregate):
+            return AggregateLeaf(leaf.variable, agg_spec(leaf.call, self._columns, self._zone))
+        return TimeLeaf(from_ms)
+
+    def variable(self, step: Step) -> Variable:
+        shape = (step.name, step.minimum, step.maximum, step.greedy)
+        definition = self._definitions.get(step.name)
+        if definition is None:
+            return Variable(*shape)
+        alone, together = _split(definition)
+        column = None if alone is None else self._columns.place(self._on_row(alone, definition))
+        if together is None:
+            return Variable(*shape, column)
+        rex, leaves = self._condition(together, definition)
+        return Variable(*shape, column, tuple(leaves), _compiled(rex, step.name))
+
+    def _condition(self, rex: Rex, definition: Definition) -> tuple[Rex, list[OperatorLeaf]]:
+        """A condition over leaves; parts that look at the row at hand alone become columns of it."""
+        leaves: list[OperatorLeaf] = []
+
+        def place(leaf: OperatorLeaf, part: Rex) -> Rex:
+            leaves.append(leaf)
+            return InputRef(part.type, len(leaves) - 1)
+
+        def change(part: Rex) -> Rex | None:
+            if isinstance(part, (Const, TypeRef)):
+                return part
+            if isinstance(part, InputRef):
+                return place(self.leaf(definition.leaves[part.index]), part)
+            if _looks_at_row(part, definition) and is_total(part):
+                column = self._columns.place(self._on_row(part, definition))
+                return place(RowLeaf(definition.variable, column), part)
+            return None
+
+        return transform(rex, change), leaves
+
+    def _on_row(self, rex: Rex, definition: Definition) -> Rex:
+        """An expression over leaves of the row at hand, as one over the columns of the input."""
+        refs = self._stream.refs()
+
+        def change(part: Rex) -> Rex | None:
+            if isinstance(part, InputRef):
+                leaf = definition.leaves[part.index]
+                assert isinstance(leaf, RowValue)
+                return refs[leaf.column]
+            return None
+
+        return transform(rex, change)
+
+
+def _split(definition: Definition) -> tuple[Rex | None, Rex | None]:
+    """The conditions on the row at hand alone that can be asked of any row, and the rest."""
+    parts = conjuncts(definition.condition)
+    alone = [part for part in parts if _looks_at_row(part, definition) and is_total(part)]
+    return _all(alone), _all([part for part in parts if part not in alone])
+
+
+def _all(parts: Sequence[Rex]) -> Rex | None:
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    return Call(DataTypes.BOOLEAN(), "AND", tuple(parts))
+
+
+def _looks_at_row(rex: Rex, definition: Definition) -> bool:
+    at_hand = (Navigation(None), Navigation(definition.variable))
+    leaves = [definition.leaves[part.index] for part in walk(rex) if isinstance(part, InputRef)]
+    return all(isinstance(leaf, RowValue) and leaf.navigation in at_hand for leaf in leaves)
+
+
+def _compiled(rex: Rex, variable: str) -> Any:
+    try:
+        return CompiledRex(rex)
+    except NotSupportedError as error:
+        raise NotSupportedError(
+            f"a function of rows of several pattern variables in DEFINE {variable} ({error.what})",
+            "conditions that compare rows are computed by a small part of the function library",
+            do="let the function look at one row only: such expressions are computed before, by all of the library",
+        ) from None
