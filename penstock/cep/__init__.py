@@ -8,7 +8,9 @@ Three rooms, one after the other:
 
     pattern/      what the user says, refused at once if it means nothing
     nfa/          the automaton it becomes, and what that remembers: partial matches and a shared buffer of events
-    operator.py   order of time, timers, keyed state
+    operator.py   order of time, timers, keyed state (`matcher.py`), and the user's functions
+
+`rules/` has patterns that come as data, `match_operator.py` is MATCH_RECOGNIZE on the same automaton.
 
 PyFlink has no such module; names are those of Flink's Java library in PyFlink's spelling. docs/cep.md teaches it.
 """
@@ -30,12 +32,13 @@ from penstock.cep.pattern.pattern import GroupPattern, Pattern
 from penstock.cep.pattern.quantifier import Quantifier
 from penstock.cep.pattern.skip import AfterMatchSkipStrategy
 from penstock.cep.pattern.within_type import WithinType
-from penstock.cep.pattern_stream import PatternStream
+from penstock.cep.pattern_stream import DynamicPatternStream, PatternStream
 from penstock.common.errors import MalformedPatternError
 
 __all__ = [
     "CEP",
     "AfterMatchSkipStrategy",
+    "DynamicPatternStream",
     "EventComparator",
     "GroupPattern",
     "IterativeCondition",

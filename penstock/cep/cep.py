@@ -7,7 +7,7 @@ from typing import Any
 
 from penstock.cep.functions import EventComparator
 from penstock.cep.pattern.pattern import Pattern
-from penstock.cep.pattern_stream import PatternStream
+from penstock.cep.pattern_stream import DynamicPatternStream, PatternStream
 from penstock.common.errors import TypeMismatchError
 from penstock.datastream.builder import call_site
 from penstock.datastream.stream import DataStream
@@ -40,6 +40,25 @@ class CEP:
                 do='Pattern.begin("first").where(...)',
             )
         return PatternStream(input_stream, pattern, _compare(comparator))
+
+    @staticmethod
+    def dynamic_patterns(
+        input_stream: DataStream,
+        rules: DataStream,
+        comparator: EventComparator | Callable[[Any, Any], int] | None = None,
+    ) -> DynamicPatternStream:
+        """Looks for patterns that come as a stream of rules in JSON and may change while the job runs.
+
+        Args:
+            input_stream: The events.
+            rules: Texts of JSON, or what they stand for; see `penstock/cep/rules/rule.py`. In event time its
+                watermark counts too: let it be idle, or make it large, or events wait for it.
+            comparator: Orders events of the same timestamp; without one they stay as they came.
+        """
+        for stream in (input_stream, rules):
+            if not isinstance(stream, DataStream):
+                raise TypeMismatchError(f"expected a DataStream, got {stream!r}", where=call_site())
+        return DynamicPatternStream(input_stream, rules, _compare(comparator))
 
 
 def _compare(comparator: Any) -> Callable[[Any, Any], int] | None:

@@ -17,10 +17,12 @@ State per key: `matches` (`nfa/match_state.py`), gone when nothing has begun, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
+from penstock.cep.nfa.heap import NOT_STARTED, PartialMatch
 from penstock.cep.nfa.match_state import MatchState
 from penstock.cep.nfa.nfa import NFA, FoundMatch, TimedOut
 from penstock.cep.nfa.predicates import Look
@@ -40,11 +42,46 @@ EventOrder = Callable[[Any], Any]
 """A key for `sorted`, for events of the same time."""
 
 
+class Lane(ABC):
+    """An automaton, and where its partial matches of the current key are kept."""
+
+    def __init__(self, nfa: NFA, may_start: bool = True) -> None:
+        self.nfa = nfa
+        self.may_start = may_start
+        """Whether new matches may begin, or only those that have begun may end."""
+
+    @abstractmethod
+    def load(self) -> MatchState | None:
+        """None: nothing has begun."""
+
+    @abstractmethod
+    def save(self, state: MatchState | None) -> None:
+        """None: nothing has begun."""
+
+
+class ValueLane(Lane):
+    """The only automaton of an operator: a value per key."""
+
+    def __init__(self, nfa: NFA, matches: Any) -> None:
+        super().__init__(nfa)
+        self._matches = matches
+        self.load = matches.value  # type: ignore[method-assign]
+
+    def load(self) -> MatchState | None:
+        raise NotImplementedError  # replaced above: it is asked for every drain of every key
+
+    def save(self, state: MatchState | None) -> None:
+        if state is None:
+            self._matches.clear()
+        else:
+            self._matches.update(state)
+
+
 class KeyedMatcher:
-    """Runs an automaton for each key of a backend. Whoever hosts it says what becomes of matches.
+    """Runs automata for each key of a backend. Whoever hosts it says what becomes of matches.
 
     Args:
-        nfa: The automaton.
+        nfa: The automaton; None: `lanes` will be given.
         backend: Has the current key, and timers.
         state_of: Gives the state of a descriptor.
         emit: Called with matches that leave together, and their time.
@@ -57,7 +94,7 @@ class KeyedMatcher:
 
     def __init__(
         self,
-        nfa: NFA,
+        nfa: NFA | None,
         backend: StoredKeyedBackend,
         state_of: Callable[[StateDescriptor], Any],
         *,
@@ -68,14 +105,20 @@ class KeyedMatcher:
         in_processing_time: bool = False,
         event_type: TypeInformation | None = None,
     ) -> None:
-        self._nfa = nfa
         self._backend = backend
         self._emit = emit
         self._emit_timeouts = emit_timeouts
         self._count = count
         self._order = order
         self._in_processing_time = in_processing_time
-        self._matches = state_of(ValueStateDescriptor("matches", Types.PICKLED_BYTE_ARRAY()))
+        self.lanes: Sequence[Lane] = ()
+        self.lane: Lane
+        """The one at work."""
+        self.before_drain: Callable[[], None] | None = None
+        """Called for each key before its automata are at work."""
+        if nfa is not None:
+            matches = state_of(ValueStateDescriptor("matches", Types.PICKLED_BYTE_ARRAY()))
+            self.lanes = (ValueLane(nfa, matches),)
         events = Types.PICKLED_BYTE_ARRAY() if event_type is None else Types.LIST(event_type)
         self._waiting = state_of(MapStateDescriptor(_WAITING, Types.LONG(), events))
         self._arrived = _Arrived()
@@ -151,30 +194,42 @@ class KeyedMatcher:
     # -- both -----------------------------------------------------------------------------------------------
 
     def _drain(self, events: list[tuple[int, Any]], up_to_ms: int, now_ms: int) -> None:
-        """Lets the current key's events meet its automaton, in order, and time pass to `up_to_ms`."""
-        nfa = self._nfa
-        state: MatchState | None = self._matches.value()
+        """Lets the current key's events meet its automata, in order, and time pass to `up_to_ms`."""
+        if self.before_drain is not None:
+            self.before_drain()
+        ordered = self._ordered(events)
+        for lane in self.lanes:
+            self.lane = lane
+            self._drain_lane(lane, ordered, up_to_ms, now_ms)
+
+    def _drain_lane(self, lane: Lane, events: list[tuple[int, Any]], up_to_ms: int, now_ms: int) -> None:
+        nfa, state = lane.nfa, lane.load()
+        if not lane.may_start:
+            if state is None:
+                return
+            state.partial.remove_if(_has_not_begun)
         before = _size(state)
         last: int | None = None
-        for time_ms, value in self._ordered(events):
+        can_start, process, window_ms = nfa.can_start, nfa.process, nfa.window_ms
+        for time_ms, value in events:
             look = Look(value, time_ms, now_ms)
             if state is None:
-                if not nfa.can_start(look):
+                if not can_start(look):
                     continue
                 state = nfa.initial_state()
             if time_ms != last:
-                self._pass_time(state, time_ms)
+                self._pass_time(nfa, state, time_ms)
                 last = time_ms
-            found = nfa.process(state, look)
-            if state.started and nfa.window_ms > 0:
-                self._watch(time_ms + nfa.window_ms, up_to_ms)
+            found = process(state, look)
+            if window_ms > 0 and state.started:
+                self._watch(time_ms + window_ms, up_to_ms)
             if found:
                 self._emit(found, time_ms)
         if state is not None:
-            self._pass_time(state, up_to_ms)
-            self._keep(state, before)
+            self._pass_time(nfa, state, up_to_ms)
+            self._keep(lane, state, before)
 
-    def _ordered(self, events: list[tuple[int, Any]]) -> Iterable[tuple[int, Any]]:
+    def _ordered(self, events: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
         if self._order is None or len(events) < 2:
             return events
         return [
@@ -183,8 +238,8 @@ class KeyedMatcher:
             for value in sorted(values, key=self._order)
         ]
 
-    def _pass_time(self, state: MatchState, time_ms: int) -> None:
-        found, timed_out = self._nfa.advance_time(state, time_ms)
+    def _pass_time(self, nfa: NFA, state: MatchState, time_ms: int) -> None:
+        found, timed_out = nfa.advance_time(state, time_ms)
         if found:
             self._emit(found, time_ms)
         if timed_out:
@@ -198,15 +253,13 @@ class KeyedMatcher:
         elif limit_ms > up_to_ms:
             self._backend.event_timers.register(limit_ms)
 
-    def _keep(self, state: MatchState, before: tuple[int, int]) -> None:
+    def _keep(self, lane: Lane, state: MatchState, before: tuple[int, int]) -> None:
         state.started = False
         if not state.changed:
             return
         state.changed = False
-        if state.is_idle and not state.buffer:
-            self._matches.clear()  # so a key takes no room between matches
-        else:
-            self._matches.update(state)
+        idle = state.is_idle and not state.buffer
+        lane.save(None if idle else state)  # so a key takes no room between matches
         partial, entries = _size(state)
         self._count(PARTIAL_MATCHES, partial - before[0])
         self._count(BUFFER_ENTRIES, entries - before[1])
@@ -274,4 +327,8 @@ def _by_time(events: list[tuple[int, Any]]) -> list[tuple[int, list[Any]]]:
 
 def _size(state: MatchState | None) -> tuple[int, int]:
     """Partial matches that have begun, and nodes in the buffer."""
-    return (0, 0) if state is None else (len(state.partial) - 1, len(state.buffer.nodes))
+    return (0, 0) if state is None else (state.begun, len(state.buffer.nodes))
+
+
+def _has_not_begun(match: PartialMatch) -> bool:
+    return match.start == NOT_STARTED

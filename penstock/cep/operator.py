@@ -33,7 +33,7 @@ class CepOperator(KeyedOperator):
 
     Args:
         function: Handles matches; if it is a TimedOutPartialMatchHandler, timeouts too.
-        pattern: The pattern, by its last step.
+        pattern: The pattern, by its last step; None in a subclass that has others.
         key_selector: value -> key.
         comparator: (a, b) -> int, orders events of the same time; None: as they came.
         in_processing_time: Whether time is the clock rather than the events' timestamps.
@@ -46,7 +46,7 @@ class CepOperator(KeyedOperator):
     def __init__(
         self,
         function: PatternProcessFunction,
-        pattern: Pattern,
+        pattern: Pattern | None,
         key_selector: Any,
         *,
         comparator: Callable[[Any, Any], int] | None = None,
@@ -64,18 +64,24 @@ class CepOperator(KeyedOperator):
     # -- lifecycle ------------------------------------------------------------------------------------------
 
     def functions(self) -> dict[str, Any]:
-        conditions = [c for c in self._nfa.conditions if isinstance(c, RichIterativeCondition)]
+        leaves = () if self._nfa is None else self._nfa.conditions
+        conditions = [c for c in leaves if isinstance(c, RichIterativeCondition)]
         return {"function": self.function, **{f"condition-{n}": c for n, c in enumerate(conditions)}}
 
     def context_for(self, name: str) -> RuntimeContext:
         return self._user_context
 
     def open(self) -> None:
-        self._nfa = NFA(self.pattern, isinstance(self.function, TimedOutPartialMatchHandler))
         self._user_context = CepRuntimeContext(self.context)
         super().open()
+        self.matcher = self.open_matcher()
+        self._match_context = self.make_context()
+        self._late_dropped = self.context.metrics.counter("numLateRecordsDropped")
+
+    def open_matcher(self) -> KeyedMatcher:
+        """The matcher, on this operator's keyed state."""
         context, metrics = self.runtime_context, self.context.metrics
-        self._matcher = KeyedMatcher(
+        return KeyedMatcher(
             self._nfa,
             self.backend,
             context._keyed_state,
@@ -86,15 +92,23 @@ class CepOperator(KeyedOperator):
             in_processing_time=self.in_processing_time,
             event_type=self.event_type,
         )
-        self._match_context = _MatchContext(self)
-        self._late_dropped = metrics.counter("numLateRecordsDropped")
+
+    def make_context(self) -> MatchContext:
+        """What functions get with a match."""
+        return MatchContext(self)
+
+    @functools.cached_property
+    def _nfa(self) -> NFA | None:
+        if self.pattern is None:
+            return None
+        return NFA(self.pattern, isinstance(self.function, TimedOutPartialMatchHandler))
 
     def begin_epoch(self) -> None:
         super().begin_epoch()
-        self._matcher.begin_epoch()
+        self.matcher.begin_epoch()
 
     def end_epoch(self) -> None:
-        self._matcher.end_epoch()
+        self.matcher.end_epoch()
         super().end_epoch()
 
     # -- elements and time ----------------------------------------------------------------------------------
@@ -112,7 +126,7 @@ class CepOperator(KeyedOperator):
             )
 
     def _let_wait(self, values: list[Any], timestamps: list[int]) -> None:
-        select, watermark, let_wait = self.key_selectors[0], self.current_watermark, self._matcher.let_wait
+        select, watermark, let_wait = self.key_selectors[0], self.current_watermark, self.matcher.let_wait
         assert select is not None
         for value, time_ms in zip(values, timestamps, strict=True):
             if time_ms > watermark:
@@ -130,21 +144,21 @@ class CepOperator(KeyedOperator):
         try:
             for value in values:
                 self.backend.set_current_key(select(value))
-                self._matcher.take(value, now_ms)
+                self.matcher.take(value, now_ms)
         except Exception as error:
             self._raise(error, value)
         self.results.flush(timestamped=False)
 
     def advance(self, watermark: int) -> None:
         try:
-            self._matcher.advance(watermark, self.context.clock.processing_time_ms)
+            self.matcher.advance(watermark, self.context.clock.processing_time_ms)
         except Exception as error:
             self._raise(error)
         self.results.flush()
 
     def on_timer(self, timer: Timer, domain: TimeDomain) -> None:
         """Processing time only: the matcher takes timers of event time out itself."""
-        self._matcher.on_processing_timer(self.context.clock.processing_time_ms)
+        self.matcher.on_processing_timer(self.context.clock.processing_time_ms)
 
     def _raise(self, error: Exception, *value: Any) -> NoReturn:
         """With the place; an error of a condition, which has told its step and event, keeps its cause."""
@@ -168,7 +182,7 @@ class CepOperator(KeyedOperator):
             self.results.add_all(process(match, context), time_ms)
 
 
-class _MatchContext(PatternProcessFunction.Context):
+class MatchContext(PatternProcessFunction.Context):
     """One for the operator, changed for every match."""
 
     def __init__(self, operator: CepOperator) -> None:

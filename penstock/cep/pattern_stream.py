@@ -22,6 +22,7 @@ from penstock.cep.functions import (
 from penstock.cep.nfa.compiler import compile_pattern
 from penstock.cep.operator import CepOperator
 from penstock.cep.pattern.pattern import Pattern
+from penstock.cep.rules.operator import DynamicCepOperator
 from penstock.common.errors import TypeMismatchError
 from penstock.common.typeinfo import TypeInformation, Types
 from penstock.datastream.builder import call_site, operator_step
@@ -34,7 +35,7 @@ from penstock.functions.output_tag import OutputTag
 if TYPE_CHECKING:
     from penstock.operators.base import Operator
 
-__all__ = ["PatternStream"]
+__all__ = ["DynamicPatternStream", "PatternStream"]
 
 
 class PatternStream:
@@ -46,10 +47,11 @@ class PatternStream:
     def __init__(
         self,
         input_stream: DataStream,
-        pattern: Pattern,
+        pattern: Pattern | None,
         comparator: Callable[[Any, Any], int] | None = None,
     ) -> None:
-        compile_pattern(pattern)  # so that what cannot work is told here
+        if pattern is not None:
+            compile_pattern(pattern)  # so that what cannot work is told here
         self._stream = input_stream
         self._pattern = pattern
         self._comparator = comparator
@@ -104,30 +106,42 @@ class PatternStream:
         return self._build(TimeoutFlatSelectAdapter(select, timeout, tag), output_type)
 
     def _build(self, function: PatternProcessFunction, output_type: TypeInformation | None) -> DataStream:
-        stream, keyed = self._stream, self._keyed()
-        settings: dict[str, Any] = {
+        pattern, keyed, settings = self._pattern, self._keyed(), self._settings()
+
+        def make() -> Operator:
+            return CepOperator(function, pattern, keyed.key_selector, **settings)
+
+        return self._step(keyed, make, output_type)
+
+    def _settings(self) -> dict[str, Any]:
+        return {
             "comparator": self._comparator,
             "in_processing_time": self._in_processing_time,
             "late_tag": self._late_tag,
-            "event_type": stream.get_type(),
+            "event_type": self._stream.get_type(),
         }
-        pattern, selector = self._pattern, keyed.key_selector
 
-        def make() -> Operator:
-            return CepOperator(function, pattern, selector, **settings)
-
-        environment = stream.get_execution_environment()
-        one = None if isinstance(stream, KeyedStream) else 1
+    def _step(
+        self,
+        keyed: KeyedStream,
+        make: Callable[[], Operator],
+        output_type: TypeInformation | None,
+        rules: DataStream | None = None,
+    ) -> DataStream:
+        environment = self._stream.get_execution_environment()
+        one = None if isinstance(self._stream, KeyedStream) else 1
+        inputs, selectors = [keyed.transformation], [keyed.key_selector]
         step = operator_step(
             environment,
             "CepOperator" if one is None else "GlobalCepOperator",
-            [keyed.transformation],
+            inputs if rules is None else [*inputs, rules.transformation],
             make,
             output_type,
-            key_selectors=[selector],
+            key_selectors=selectors if rules is None else [*selectors, None],
             key_type=keyed.key_type,
             parallelism=one,
             max_parallelism=one,
+            requires_broadcast_first=None if rules is None else 1,
         )
         return DataStream(environment, step)
 
@@ -135,6 +149,35 @@ class PatternStream:
         if isinstance(self._stream, KeyedStream):
             return self._stream
         return KeyedStream(self._stream, NullByteKeySelector().get_key, Types.BYTE())
+
+
+class DynamicPatternStream(PatternStream):
+    """Made by `CEP.dynamic_patterns`: the patterns come as a stream of rules (`rules/rule.py`)."""
+
+    def __init__(
+        self,
+        input_stream: DataStream,
+        rules: DataStream,
+        comparator: Callable[[Any, Any], int] | None = None,
+    ) -> None:
+        super().__init__(input_stream, None, comparator)
+        self._rules = rules
+        self._refused_tag: OutputTag | None = None
+
+    def side_output_refused_rules(self, output_tag: OutputTag) -> DynamicPatternStream:
+        """Rules that mean nothing go to this side output, each as a pair with what is wrong."""
+        self._refused_tag = _checked_tag(output_tag)
+        return self
+
+    def _build(self, function: PatternProcessFunction, output_type: TypeInformation | None) -> DataStream:
+        keyed, settings, refused_tag = self._keyed(), self._settings(), self._refused_tag
+
+        def make() -> Operator:
+            return DynamicCepOperator(function, keyed.key_selector, refused_tag=refused_tag, **settings)
+
+        everywhere = self._rules.broadcast()
+        assert isinstance(everywhere, DataStream)
+        return self._step(keyed, make, output_type, everywhere)
 
 
 def _select_arguments(

@@ -16,6 +16,7 @@ from tests.runtime.in_process import run_in_process
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples" / "cep"
 
 EXPECTED = {
+    "changing_rules": ["guessing (version 1): ann"],
     "double_bottom": ["ACME 20 12 18 12 16"],
     "fraud": ["card 4711: 0.5 and then 900.0"],
     "missing_heartbeat": [

@@ -45,6 +45,8 @@ class SharedBuffer:
     def register_event(self, value: Any, time_ms: int) -> EventId:
         """Stores an event; it stays until `release_event`, and as long as nodes need it."""
         number = self.counts.get(time_ms, 0)
+        if not number:  # events come in the order of time: the count of an earlier one is not asked for again
+            self.counts = {time: count for time, count in self.counts.items() if time > time_ms}
         self.counts[time_ms] = number + 1
         event = (time_ms, number)
         self.events[event] = [1, value]
@@ -55,11 +57,6 @@ class SharedBuffer:
         stored = self.events.get(event)
         if stored is not None and _release(stored):
             del self.events[event]
-
-    def forget_counts_before(self, time_ms: int) -> None:
-        """No event of an earlier time will come."""
-        for time in [time for time in self.counts if time < time_ms]:
-            del self.counts[time]
 
     # -- nodes ----------------------------------------------------------------------------------------------
 

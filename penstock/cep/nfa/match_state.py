@@ -35,7 +35,15 @@ class MatchState:
     @property
     def is_idle(self) -> bool:
         """Whether no partial match has begun and none that is finished waits."""
-        return len(self.partial) == 1 and not self.completed.items
+        return not self.begun and not self.completed.items
+
+    @property
+    def begun(self) -> int:
+        """How many partial matches have taken an event."""
+        items = self.partial.items
+        if len(items) == 1:  # the usual case, on the hot path
+            return int(items[0].start != NOT_STARTED)
+        return sum(match.start != NOT_STARTED for match in items)
 
     def __reduce__(self) -> tuple[Any, ...]:
         buffer = self.buffer

@@ -11,7 +11,7 @@ earlier, because a match that would come of it could skip this one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from penstock.cep.nfa.buffer import SharedBuffer
@@ -19,7 +19,7 @@ from penstock.cep.nfa.compiler import compile_pattern
 from penstock.cep.nfa.dewey import Version, add_stage, increase
 from penstock.cep.nfa.heap import NOT_STARTED, EventId, MatchHeap, NodeId, PartialMatch
 from penstock.cep.nfa.match_state import MatchState, waiting_at
-from penstock.cep.nfa.predicates import Look, Predicate, PredicateCompiler
+from penstock.cep.nfa.predicates import Look, Predicate, PredicateCompiler, is_simple
 from penstock.cep.nfa.states import Action, Automaton, State, StateKind, Transition
 from penstock.cep.pattern.conditions import CompositeCondition, IterativeCondition
 from penstock.cep.pattern.pattern import GroupPattern, Pattern
@@ -57,6 +57,7 @@ class _State:
         "gap_ms",
         "is_final",
         "is_pending",
+        "is_simple",
         "is_start",
         "is_stop",
         "name",
@@ -72,24 +73,28 @@ class _State:
         self.is_final = state.kind is StateKind.FINAL
         self.is_stop = state.kind is StateKind.STOP
         self.is_pending = state.kind is StateKind.PENDING
+        self.is_simple = False
+        """Whether what an event does here does not depend on the partial match."""
         self.edges: list[_Edge] = []
         self.proceeds: list[_Edge] = []
 
 
-class _Choices:
-    """The transitions that one partial match can make with one event."""
+class _Choices(NamedTuple):
+    """The transitions that one partial match can make with one event; `takes` and `ignores` count its branches."""
 
-    __slots__ = ("edges", "ignores", "takes")
-
-    def __init__(self) -> None:
-        self.edges: list[_Edge] = []
-        self.takes = 0
-        self.ignores = 0
+    edges: list[_Edge]
+    takes: int
+    ignores: int
+    changes_nothing: bool
+    """The event is passed over, or cannot begin anything: the partial match stays what it is."""
 
     @property
     def versions_used(self) -> int:
         """By how much the version of the partial match itself must grow so that it differs from its branches."""
         return self.ignores + max(1, self.takes) if self.takes or self.ignores else 0
+
+
+_PASSED_OVER = _Choices([], 0, 0, True)
 
 
 class _Event:
@@ -144,11 +149,12 @@ class NFA:
 
     def can_start(self, look: Look) -> bool:
         """Whether the event would begin a match. If not, a key without partial matches need not see it."""
-        look.turn_to(self._waiting, _EMPTY)
-        return self._choices(self._states[self._waiting.state], look).takes > 0
+        return self._choices(self._states[self._waiting.state], self._waiting, look, _EMPTY).takes > 0
 
     def process(self, state: MatchState, look: Look) -> list[FoundMatch]:
         """Moves all partial matches by the event of `look`; the matches that leave now, in order."""
+        if self._changes_nothing(state, look):
+            return []
         event = _Event(look.event, look.timestamp_ms, state.buffer)
         alive, finished = MatchHeap(), MatchHeap()
         for match in state.partial.items:
@@ -160,6 +166,14 @@ class NFA:
         event.done()
         return found
 
+    def _changes_nothing(self, state: MatchState, look: Look) -> bool:
+        """Whether no partial match cares for the event: so it is with most events of most patterns."""
+        for match in state.partial.items:
+            own = self._state(match)
+            if not own.is_simple or not self._choices(own, match, look, state.buffer).changes_nothing:
+                return False
+        return True
+
     def _advance_match(
         self,
         state: MatchState,
@@ -169,13 +183,17 @@ class NFA:
         alive: MatchHeap,
         finished: MatchHeap,
     ) -> None:
-        following = self._following(match, event, look)
+        own = self._state(match)
+        choices = self._choices(own, match, look, state.buffer)
+        if choices.changes_nothing:
+            alive.add(match)
+            return
+        following = self._following(match, own, choices, event, look)
         if len(following) != 1 or following[0] != match:
             state.changed = True
         retained, stopped = [], False
-        from_start = self._state(match).is_start
         for after in following:
-            if from_start and after.start_ms > 0:
+            if own.is_start and after.start_ms > 0:
                 state.started = True
             target = self._states[after.state]
             if target.is_final:
@@ -191,31 +209,32 @@ class NFA:
         else:
             alive.add_all(retained)
 
-    def _following(self, match: PartialMatch, event: _Event, look: Look) -> list[PartialMatch]:
+    def _following(
+        self, match: PartialMatch, state: _State, choices: _Choices, event: _Event, look: Look
+    ) -> list[PartialMatch]:
         """What becomes of one partial match; its own path is released, those of its successors are locked."""
-        state = self._state(match)
-        look.turn_to(match, event.buffer)
-        choices = self._choices(state, look)
-        if not choices.edges and state.is_start:
-            return [match]
+        if look.match is not match:
+            look.turn_to(match, event.buffer)
         following: list[PartialMatch] = []
+        _, node, version, start_ms, previous_ms, start = match
         takes_left = takes_before = max(0, choices.takes - 1)
         ignores_left = choices.ignores
         for edge in choices.edges:
             if edge.action is Action.TAKE:
-                self._take(match, state, edge, increase(match.version, takes_left), event, look, following)
+                self._take(match, state, edge, increase(version, takes_left), event, look, following)
                 takes_left -= 1
             elif not state.is_start:
                 if edge.target is state:
-                    version = increase(match.version, choices.versions_used)
+                    branch = increase(version, choices.versions_used)
                 else:
-                    version = add_stage(increase(match.version, takes_before + ignores_left))
+                    branch = add_stage(increase(version, takes_before + ignores_left))
                     ignores_left -= 1
-                self._branch(match._replace(state=edge.target.name, version=version), event, following)
+                after = PartialMatch(edge.target.name, node, branch, start_ms, previous_ms, start)
+                self._branch(after, event, following)
         if state.is_start:
-            following.append(match._replace(version=increase(match.version, choices.versions_used)))
-        if match.node is not None:
-            event.buffer.release_node(match.node, match.version)
+            following.append(match._replace(version=increase(version, choices.versions_used)))
+        if node is not None:
+            event.buffer.release_node(node, version)
         return following
 
     def _take(
@@ -242,21 +261,14 @@ class NFA:
         if node is not None:
             event.buffer.lock_node(node, match.version)
 
-    def _choices(self, state: _State, look: Look) -> _Choices:
-        choices = _Choices()
-        pending = [state]
-        while pending:
-            for edge in pending.pop().edges:
-                if edge.holds is not None and not edge.holds(look):
-                    continue
-                if edge.action is Action.PROCEED:
-                    pending.append(edge.target)
-                    continue
-                choices.edges.append(edge)
-                if edge.action is Action.TAKE:
-                    choices.takes += 1
-                elif edge.target is not state:
-                    choices.ignores += 1
+    def _choices(self, state: _State, match: PartialMatch, look: Look, buffer: SharedBuffer) -> _Choices:
+        known = look.choices.get(state.name)
+        if known is not None:
+            return known  # type: ignore[no-any-return]
+        look.turn_to(match, buffer)
+        choices = _choices_of(state, look)
+        if state.is_simple:
+            look.choices[state.name] = choices
         return choices
 
     def _final_after(self, state: _State, look: Look) -> _State | None:
@@ -274,8 +286,7 @@ class NFA:
 
     def advance_time(self, state: MatchState, time_ms: int) -> tuple[list[FoundMatch], list[TimedOut]]:
         """No earlier event will come: what is out of time goes, or is a match if only a NOT step was left."""
-        state.buffer.forget_counts_before(time_ms)
-        if self.window_ms <= 0 and not self._gaps:
+        if not self._gaps and not self._oldest_is_over(state, time_ms):
             return [], []
         limits = [self._time_limit(match, time_ms) for match in state.partial.items]
         if all(limit is None for limit in limits):
@@ -295,6 +306,13 @@ class NFA:
         found = self._release_matches(state, finished, alive)
         state.partial = alive
         return found, timed_out
+
+    def _oldest_is_over(self, state: MatchState, time_ms: int) -> bool:
+        """Whether the window of the partial match that began first is over; it is first in the heap."""
+        oldest = state.partial.items[0] if state.partial.items else None
+        if oldest is None or self.window_ms <= 0 or oldest.start == NOT_STARTED:
+            return False
+        return time_ms - oldest.start_ms >= self.window_ms
 
     def _time_limit(self, match: PartialMatch, time_ms: int) -> int | None:
         """When the time of the partial match was over; None: it is not."""
@@ -359,12 +377,47 @@ class NFA:
             edges = [self._edge(transition, made) for transition in state.transitions]
             made[state.name].edges = edges
             made[state.name].proceeds = [edge for edge in edges if edge.action is Action.PROCEED]
+        for state in automaton.states:
+            made[state.name].is_simple = all(map(is_simple, _conditions_from(state)))
         return made
 
     def _edge(self, transition: Transition, states: dict[str, _State]) -> _Edge:
         source, target = states[transition.source.name], states[transition.target.name]
         holds = self._predicates.compile(transition.condition)
         return _Edge(transition.action, source, target, holds)
+
+
+def _choices_of(state: _State, look: Look) -> _Choices:
+    edges: list[_Edge] = []
+    takes = ignores = 0
+    pending = [state]
+    while pending:
+        for edge in pending.pop().edges:
+            if edge.holds is not None and not edge.holds(look):
+                continue
+            if edge.action is Action.PROCEED:
+                pending.append(edge.target)
+                continue
+            edges.append(edge)
+            if edge.action is Action.TAKE:
+                takes += 1
+            elif edge.target is not state:
+                ignores += 1
+    if takes or ignores:
+        return _Choices(edges, takes, ignores, False)
+    passed_over = not edges if state.is_start else len(edges) == 1
+    return _PASSED_OVER if passed_over else _Choices(edges, 0, 0, False)
+
+
+def _conditions_from(state: State) -> Iterator[IterativeCondition]:
+    """Conditions of the transitions out of a state, and of those it may proceed to."""
+    pending, seen = [state], {state.name}
+    while pending:
+        for transition in pending.pop().transitions:
+            yield transition.condition
+            if transition.action is Action.PROCEED and transition.target.name not in seen:
+                seen.add(transition.target.name)
+                pending.append(transition.target)
 
 
 def _events_of(match: PartialMatch, buffer: SharedBuffer) -> FoundMatch:

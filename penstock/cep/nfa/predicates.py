@@ -34,6 +34,7 @@ class Look(IterativeCondition.Context):
         "_events",
         "answers",
         "buffer",
+        "choices",
         "event",
         "match",
         "match_answers",
@@ -45,7 +46,10 @@ class Look(IterativeCondition.Context):
         self.event = event
         self.timestamp_ms = timestamp_ms
         self.processing_time_ms = processing_time_ms
+        self.match: PartialMatch | None = None
         self.answers: dict[int, bool] = {}
+        self.choices: dict[str, Any] = {}
+        """What the event does at states where that does not depend on the partial match."""
 
     def turn_to(self, match: PartialMatch, buffer: SharedBuffer) -> None:
         """Looks from another partial match."""
@@ -56,8 +60,9 @@ class Look(IterativeCondition.Context):
 
     def get_events_for_pattern(self, name: str) -> Iterable[Any]:
         if self._events is None:
-            node = self.match.node
-            path = {} if node is None else self.buffer.path(node, self.match.version)
+            match = self.match
+            assert match is not None
+            path = {} if match.node is None else self.buffer.path(match.node, match.version)
             self._events = self.buffer.materialize(path)
         return self._events.get(name, ())
 
@@ -100,6 +105,13 @@ class PredicateCompiler:
             return _all([part for part in parts if part is not None])
         assert isinstance(condition, OrCondition)
         return _any([part or _always for part in parts])
+
+
+def is_simple(condition: IterativeCondition) -> bool:
+    """Whether the answer depends on the event alone."""
+    if isinstance(condition, CompositeCondition):
+        return all(map(is_simple, condition.parts))
+    return isinstance(condition, SimpleCondition)
 
 
 def _simple(condition: SimpleCondition, owner: str) -> Predicate:

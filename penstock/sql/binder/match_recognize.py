@@ -62,7 +62,10 @@ class _MatchBinder:
         self._check()
         partition = tuple(self._column_of(column, "PARTITION BY") for column in self._clause.partition)
         order = self._order()
-        definitions = tuple(self._definition(name, node) for name, node in self._clause.define)
+        # A variable that the pattern does not have may be defined, as in Flink; nobody asks for it.
+        definitions = tuple(
+            self._definition(name, node) for name, node in self._clause.define if name in self._variables
+        )
         measures = [self._measure(name, node) for name, node in self._clause.measures]
         spec = MatchSpec(
             partition,
@@ -107,12 +110,13 @@ class _MatchBinder:
                 )
         defined = [name for name, _ in clause.define]
         for name in defined:
-            if name not in self._variables:
-                self._refuse(f"Unknown pattern variable '{name}' in DEFINE")
             if defined.count(name) > 1:
                 self._refuse(f"Pattern variable '{name}' has already been defined")
         if clause.skip[1] is not None and clause.skip[1] not in self._variables:
             self._refuse(f"Unknown pattern variable '{clause.skip[1]}' in AFTER MATCH SKIP")
+        alias = self._node.args.get("alias")
+        if isinstance(alias, exp.TableAlias) and alias.args.get("columns"):
+            self._refuse("MATCH_RECOGNIZE takes an alias without column names", do="name the measures with AS")
         self._check_names()
 
     def _check_names(self) -> None:

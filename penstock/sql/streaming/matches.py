@@ -13,9 +13,24 @@ from typing import TYPE_CHECKING, Any
 from penstock.cep.match_operator import MatchRecognizeOperator
 from penstock.cep.match_rows import AggregateLeaf, RowLeaf, TimeLeaf, Variable
 from penstock.cep.match_rows import Leaf as OperatorLeaf
-from penstock.common.datatypes import DataTypes
+from penstock.common.datatypes import (
+    BigIntType,
+    BooleanType,
+    CharType,
+    DataTypes,
+    DateType,
+    DoubleType,
+    IntType,
+    LocalZonedTimestampType,
+    SmallIntType,
+    TimestampType,
+    TinyIntType,
+    VarCharType,
+)
 from penstock.common.errors import NotSupportedError, ValidationError
 from penstock.delta.time.clock import from_ms
+from penstock.formats.arrow_rows import RowsToArrow, columns_type
+from penstock.sql.arrow.expression import compile_columns
 from penstock.sql.plan.algebra import MatchRecognize
 from penstock.sql.plan.match_spec import (
     Definition,
@@ -26,8 +41,8 @@ from penstock.sql.plan.match_spec import (
     RowValue,
     Step,
 )
-from penstock.sql.plan.rex import Call, Const, InputRef, Rex, TypeRef, conjuncts, transform, walk
-from penstock.sql.plan.rex_facts import is_total
+from penstock.sql.plan.rex import Call, Const, InputRef, Rex, TypeRef, UdfCall, conjuncts, transform, walk
+from penstock.sql.plan.rex_facts import COMPARISONS, is_total
 from penstock.sql.python_eval import CompiledRex
 from penstock.sql.streaming.aggregates import InputColumns, agg_spec
 from penstock.sql.streaming.physical import Stream
@@ -89,10 +104,10 @@ class _Lowering:
         if together is None:
             return Variable(*shape, column)
         rex, leaves = self._condition(together, definition)
-        return Variable(*shape, column, tuple(leaves), _compiled(rex, step.name))
+        return Variable(*shape, column, tuple(leaves), _compiled(rex, step.name, self._zone))
 
     def _condition(self, rex: Rex, definition: Definition) -> tuple[Rex, list[OperatorLeaf]]:
-        """A condition over leaves; parts that look at the row at hand alone become columns of it."""
+        """A condition over leaves; parts that look at one row alone become columns of it."""
         leaves: list[OperatorLeaf] = []
 
         def place(leaf: OperatorLeaf, part: Rex) -> Rex:
@@ -104,9 +119,10 @@ class _Lowering:
                 return part
             if isinstance(part, InputRef):
                 return place(self.leaf(definition.leaves[part.index]), part)
-            if _looks_at_row(part, definition) and is_total(part):
+            row = _row_of(part, definition)
+            if row is not None and is_total(part):
                 column = self._columns.place(self._on_row(part, definition))
-                return place(RowLeaf(definition.variable, column), part)
+                return place(RowLeaf(row.variable, column, row.first, row.offset), part)
             return None
 
         return transform(rex, change), leaves
@@ -144,12 +160,93 @@ def _looks_at_row(rex: Rex, definition: Definition) -> bool:
     return all(isinstance(leaf, RowValue) and leaf.navigation in at_hand for leaf in leaves)
 
 
-def _compiled(rex: Rex, variable: str) -> Any:
-    try:
+def _row_of(rex: Rex, definition: Definition) -> Navigation | None:
+    """The one row that an expression looks at, if it is NULL where there is no such row, or the row is at hand."""
+    if _looks_at_row(rex, definition):
+        return Navigation(definition.variable)
+    calls = [part for part in walk(rex) if not isinstance(part, (InputRef, Const))]
+    if not all(isinstance(call, Call) and call.name in _STRICT for call in calls):
+        return None
+    leaves = [definition.leaves[part.index] for part in walk(rex) if isinstance(part, InputRef)]
+    rows = {leaf.navigation if isinstance(leaf, RowValue) else None for leaf in leaves}
+    return rows.pop() if len(rows) == 1 else None
+
+
+def _compiled(rex: Rex, variable: str, zone: str) -> Any:
+    """The condition as a function of the leaves' values: in Python where that is exact, else on Arrow."""
+    if _is_plain(rex):
         return CompiledRex(rex)
-    except NotSupportedError as error:
-        raise NotSupportedError(
-            f"a function of rows of several pattern variables in DEFINE {variable} ({error.what})",
-            "conditions that compare rows are computed by a small part of the function library",
-            do="let the function look at one row only: such expressions are computed before, by all of the library",
-        ) from None
+    if compile_columns([rex], zone) is not None:
+        return ArrowCondition(rex, zone)
+    names = {part.name for part in walk(rex) if isinstance(part, (Call, UdfCall))}
+    raise NotSupportedError(
+        f"a condition in DEFINE {variable} over rows of several pattern variables with {', '.join(sorted(names))}",
+        "conditions that compare rows are computed row by row, outside Spark",
+        do="let the function look at one row only: such expressions are computed before, by all of the library",
+    )
+
+
+_COMPARED = {
+    *COMPARISONS,
+    "BETWEEN",
+    "NOT BETWEEN",
+    "IN",
+    "NOT IN",
+    "IS DISTINCT FROM",
+    "IS NOT DISTINCT FROM",
+}
+_CHOSEN = {"COALESCE", "CASE", "NULLIF"}
+_LOGIC = {
+    "AND",
+    "OR",
+    "NOT",
+    *(f"IS {w}" for w in ("NULL", "NOT NULL", "TRUE", "NOT TRUE", "FALSE", "NOT FALSE")),
+}
+_ADDED = {"+", "-", "*"}
+_STRICT = {*_ADDED, "- (unary)", "ABS", "UPPER", "LOWER", "CHAR_LENGTH", "||", "SUBSTRING", "TRIM"}
+"""NULL if an argument is: so they are for a row that is not there."""
+_KINDS: tuple[tuple[type, ...], ...] = (
+    (TinyIntType, SmallIntType, IntType, BigIntType),
+    (DoubleType,),
+    (CharType, VarCharType),
+    (TimestampType,),
+    (LocalZonedTimestampType,),
+    (DateType,),
+    (BooleanType,),
+)
+"""Types among which Python's operators do what SQL's do."""
+
+
+def _is_plain(rex: Rex) -> bool:
+    if isinstance(rex, (InputRef, Const)):
+        return True
+    if not isinstance(rex, Call) or not all(map(_is_plain, rex.args)):
+        return False
+    if rex.name in _LOGIC:
+        return True
+    if rex.name in _ADDED and isinstance(rex.type, (IntType, SmallIntType, TinyIntType)):
+        return False  # sums of small integers wrap around, Python's do not
+    return rex.name in _COMPARED | _CHOSEN | _ADDED and _is_one_kind(rex)
+
+
+def _is_one_kind(rex: Call) -> bool:
+    args = rex.args if rex.name != "CASE" else (*rex.args[1::2], rex.args[-1])
+    return any(all(isinstance(arg.type, kind) for arg in args) for kind in _KINDS)
+
+
+class ArrowCondition:
+    """A condition computed on a table of one row; pickled as the expression."""
+
+    def __init__(self, rex: Rex, zone: str) -> None:
+        self._rex, self._zone = rex, zone
+        compiled = compile_columns([rex], zone)
+        assert compiled is not None
+        self._expression = compiled[0]
+        types = {part.index: part.type for part in walk(rex) if isinstance(part, InputRef)}
+        self._to_arrow = RowsToArrow(columns_type([types[i] for i in range(len(types))]))
+
+    def __call__(self, values: Sequence[Any]) -> Any:
+        return self._expression(self._to_arrow.batch([tuple(values)]).columns, 1)[0].as_py()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ArrowCondition, (self._rex, self._zone)
