@@ -1,4 +1,6 @@
-"""The kinds of cases and how each is run: SQL scripts, PyFlink programs and patterns of events (`cep_cases.py`).
+"""The kinds of cases and how each is run: SQL scripts and PyFlink programs.
+
+Patterns of events are in `cep_cases.py`, single expressions in `expression_cases.py`.
 
 `run` returns None when penstock answered as Flink did, else one short text that says how it differed.
 """
@@ -19,6 +21,7 @@ import traceback
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import expression_cases
 import script as scripts
 import ways
 from canonical import canonical, table_after
@@ -285,7 +288,7 @@ class ProgramCase:
             sys.argv, sys.path[:] = argv, path
 
 
-Case = SqlCase | ProgramCase | CepCase
+Case = SqlCase | ProgramCase | CepCase | expression_cases.ExpressionCase
 
 
 def collect(paths: list[pathlib.Path], mode: str | None) -> list[Case]:
@@ -294,8 +297,8 @@ def collect(paths: list[pathlib.Path], mode: str | None) -> list[Case]:
     for path in paths:
         if path.is_file() and path.suffix == ".py":
             found.append(ProgramCase(path))
-        elif path.is_file() and path.suffix == ".json":
-            found.extend(cases_of(path))
+        elif path.is_file():
+            found.extend(_json_cases(path, mode))
         elif (path / "case.sql").exists():
             found.extend(_sql_case(path, mode))
         else:
@@ -303,8 +306,15 @@ def collect(paths: list[pathlib.Path], mode: str | None) -> list[Case]:
                 found.extend(_sql_case(script.parent, mode))
             found.extend(ProgramCase(program) for program in sorted(path.rglob("*.py")))
             for file in sorted(path.rglob("*.json")):
-                found.extend(cases_of(file) if is_case_file(file) else ())
+                found.extend(_json_cases(file, mode))
     return found
+
+
+def _json_cases(path: pathlib.Path, mode: str | None) -> Sequence[Case]:
+    """The cases of a file; none if it is of another kind."""
+    if expression_cases.is_file_of_cases(path):
+        return expression_cases.cases(path, mode)
+    return cases_of(path) if is_case_file(path) else ()
 
 
 def _sql_case(folder: pathlib.Path, mode: str | None) -> list[Case]:
