@@ -53,6 +53,9 @@ class Token:
         return self.letter in _NUMERIC or (self.letter in "MLQqc" and self.count <= 2)
 
 
+_QUOTED = re.compile(r"'((?:[^']|'')*)'(?!')", re.DOTALL)
+
+
 @lru_cache(maxsize=512)
 def tokens(pattern: str) -> tuple[Token, ...]:
     """The pattern taken apart; `'...'` is literal, `''` a quote, brackets of optional parts are dropped."""
@@ -61,11 +64,11 @@ def tokens(pattern: str) -> tuple[Token, ...]:
     while i < len(pattern):
         c = pattern[i]
         if c == "'":
-            end = pattern.find("'", i + 1)
-            if end < 0:
+            found = _QUOTED.match(pattern, i)
+            if found is None:
                 raise PatternError(f"the pattern {pattern!r} has an open quote")
-            out.append(Token("", 0, pattern[i + 1 : end] or "'"))
-            i = end + 1
+            out.append(Token("", 0, found[1].replace("''", "'") or "'"))
+            i = found.end()
         elif c.isascii() and c.isalpha():
             if c not in _LETTERS:
                 raise PatternError(f"unknown pattern letter {c!r} in {pattern!r}")

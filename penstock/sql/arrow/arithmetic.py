@@ -28,8 +28,9 @@ from penstock.sql.arrow.failures import failure
 from penstock.sql.arrow.intervals import moved_by_interval
 from penstock.sql.arrow.nodes import Node, apply
 from penstock.sql.arrow.values import Datum, column, is_scalar, nulls, numbers, zero
+from penstock.sql.functions.arithmetic import is_zero
 from penstock.sql.functions.common_types import as_decimal, common_type
-from penstock.sql.plan.rex import Call, Rex
+from penstock.sql.plan.rex import Call, Const, Rex
 
 _KERNELS = {"+": pc.add, "-": pc.subtract, "*": pc.multiply}
 
@@ -58,6 +59,11 @@ def number_operation(call: Call, compiler: Compiler) -> Node:
         node = compiler.node(call.args[0])
         return node if call.name == "+" else apply(pc.negate, result, node)
     nodes = operands(call, call.type, compiler)
+    if call.name == "+" and isinstance(call.type, FractionalType):
+        for zero_arg, other in ((0, 1), (1, 0)):
+            arg = call.args[zero_arg]
+            if isinstance(arg, Const) and is_zero(arg.value):
+                return nodes[other]
     if isinstance(call.type, DecimalType):
         return _decimal_operation(call.name, nodes, result)
     return apply(_KERNELS[call.name], result, *nodes)
@@ -108,7 +114,9 @@ def build_divide(call: Call, compiler: Compiler) -> Node:
 def build_modulo(call: Call, compiler: Compiler) -> Node:
     """`%`; the remainder has the sign of what is divided."""
     result = type_of(call)
-    if isinstance(call.type, DecimalType):
+    if any(isinstance(arg.type, DecimalType) for arg in call.args):
+        if not isinstance(call.type, DecimalType):
+            raise NoArrowForm("the remainder of a decimal as an integer")
         nodes = operands(call, call.type, compiler)
         return apply(partial(_decimal_remainder, result), result, *nodes, fails=True)
     if not isinstance(call.type, IntegralType):
@@ -168,7 +176,9 @@ def _decimal_remainder(result: pa.DataType, left: Datum, right: Datum) -> pa.Arr
     a_factor, b_factor = 10 ** (scale - left.type.scale), 10 ** (scale - right.type.scale)
 
     def rest(a: int, b: int) -> int:
-        found = abs(a * a_factor) % abs(b * b_factor)
+        whole, found = divmod(abs(a * a_factor), abs(b * b_factor))
+        if whole >= 10**38:
+            raise failure("Division impossible")
         return rescaled(found if a >= 0 else -found, result.scale - scale)
 
     return per_number(rest, result, left, right)

@@ -37,7 +37,7 @@ from penstock.common.errors import NotSupportedError
 from penstock.formats.arrow_rows import arrow_type
 from penstock.sql.arrow import reading
 from penstock.sql.arrow.compiler import Compiler, NoArrowForm, register
-from penstock.sql.arrow.days import DAY
+from penstock.sql.arrow.days import DAY, quotient
 from penstock.sql.arrow.decimals import cast_decimal, from_integers, to_doubles, to_integers
 from penstock.sql.arrow.failures import checked
 from penstock.sql.arrow.nodes import Node, apply, constant
@@ -185,20 +185,24 @@ def _midnight(kind: pa.DataType, offset: int, datum: pa.Array) -> pa.Array:
 
 
 def _moment_to_date(node: Node, source: DataType, target: DataType, compiler: Compiler) -> Node:
-    offset = compiler.offset_micros if isinstance(source, LocalZonedTimestampType) else 0
-    return apply(partial(_day, offset), pa.date32(), node)
+    if isinstance(source, LocalZonedTimestampType):
+        return apply(partial(_local_day, compiler.offset_micros), pa.date32(), node)
+    return apply(_day, pa.date32(), node)
 
 
-def _day(offset: int, datum: pa.Array) -> pa.Array:
+def _local_day(offset: int, datum: pa.Array) -> pa.Array:
     return column((numbers(datum) + offset) // DAY, pa.date32(), nulls(datum))
+
+
+def _day(datum: pa.Array) -> pa.Array:
+    """Whole milliseconds in days, cut towards zero: the day of the last hour of 1969 is 0."""
+    return column(quotient(numbers(datum) // 1000, DAY // 1000), pa.date32(), nulls(datum))
 
 
 def _moment_to_moment(node: Node, source: DataType, target: DataType, compiler: Compiler) -> Node:
     kind = arrow_type(target)
-    offset = 0
-    if type(source) is not type(target):
-        offset = compiler.offset_micros
-        offset = -offset if isinstance(target, LocalZonedTimestampType) else offset
+    offset = compiler.offset_micros if type(source) is not type(target) else 0
+    offset = -offset if isinstance(target, LocalZonedTimestampType) else offset
     unit = 10 ** (6 - min(target.precision, 6))  # type: ignore[attr-defined]
     if source.precision <= target.precision:  # type: ignore[attr-defined]
         unit = 1
@@ -208,9 +212,14 @@ def _moment_to_moment(node: Node, source: DataType, target: DataType, compiler: 
 
 
 def _cut(kind: pa.DataType, offset: int, unit: int, datum: pa.Array) -> pa.Array:
-    """Digits behind the precision are cut off, before 1970 too: -0.5 ms become -1 ms."""
+    """Digits behind the precision are cut off: of a millisecond downwards, so that -0.5 ms become -1 ms, of more than
+    that towards 1970."""
     micros = numbers(datum) + offset
-    return column(micros // unit * unit if unit > 1 else micros, kind, nulls(datum))
+    if 1 < unit <= 1000:
+        micros = micros // unit * unit
+    elif unit > 1000:
+        micros = quotient(micros // 1000, unit // 1000) * unit
+    return column(micros, kind, nulls(datum))
 
 
 _Build = Callable[[Node, DataType, DataType, Compiler], Node]

@@ -1,7 +1,7 @@
 """Comparisons, BETWEEN, IN and IS DISTINCT FROM.
 
-Both sides are brought to the type in which Flink compares them (`functions/comparison.py`). A NaN is equal to NaN but
-neither smaller nor greater than anything; that is said even where the other side is NULL. 0.0 and -0.0 are equal.
+Both sides are brought to the type in which Flink compares them (`functions/comparison.py`). A NaN is equal to
+nothing, and neither smaller nor greater than anything. 0.0 and -0.0 are equal.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import math
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -38,9 +39,9 @@ from penstock.sql.arrow.casts import cast_node
 from penstock.sql.arrow.compiler import Compiler, NoArrowForm, register
 from penstock.sql.arrow.logic import chain, negated
 from penstock.sql.arrow.nodes import Constant, Node, apply
-from penstock.sql.arrow.values import Datum, is_scalar
+from penstock.sql.arrow.values import Datum, column, nulls, numbers
 from penstock.sql.arrow.writing import as_text
-from penstock.sql.functions.comparison import comparison_type
+from penstock.sql.functions.comparison import comparison_type, tells_zeros_apart
 from penstock.sql.plan.rex import Call, Const, Rex
 
 _FLOATING = (FloatType, DoubleType)
@@ -64,7 +65,7 @@ def sides(left: Rex, right: Rex, from_text: bool, compiler: Compiler) -> tuple[N
         raise NoArrowForm(f"comparing {left.type} and {right.type}")
     if isinstance(target, NumericType) and not isinstance(target, _FLOATING):
         target = _exact_type(left.type, right.type)
-    a, b = (_comparable(side, target, compiler) for side in (left, right))
+    a, b = (_comparable(side, target, compiler, not from_text) for side in (left, right))
     return a, b, target
 
 
@@ -88,12 +89,15 @@ def _digits(data_type: DataType) -> tuple[int, int]:
     return {8: 3, 16: 5, 32: 10, 64: 20}[data_type.bits], 0
 
 
-def _comparable(rex: Rex, target: DataType, compiler: Compiler) -> Node:
+def _comparable(rex: Rex, target: DataType, compiler: Compiler, equality: bool) -> Node:
+    """A side in the type of the comparison; for equality a text that cannot be read is NULL."""
     node, source = compiler.node(rex), rex.type
     if isinstance(source, NullType):
         return cast_node(node, source, target, compiler)
     if isinstance(target, _FLOATING) and isinstance(source, NumericType):
-        return cast_node(node, source, DataTypes.DOUBLE(), compiler)
+        return cast_node(node, source, target, compiler)
+    if isinstance(source, (CharType, VarCharType)) and not isinstance(target, _BY_VALUE):
+        return cast_node(node, source, target, compiler, try_=equality)
     if isinstance(source, BooleanType) and isinstance(target, (CharType, VarCharType)):
         return as_text(node, source, compiler)
     if isinstance(target, _BY_VALUE):
@@ -105,15 +109,40 @@ def _comparable(rex: Rex, target: DataType, compiler: Compiler) -> Node:
 
 def comparison(operator: str, left: Rex, right: Rex, compiler: Compiler) -> Node:
     """`left operator right`, NULL if one is."""
-    a, b, target = sides(left, right, True, compiler)
-    if not isinstance(target, _FLOATING):
-        return apply(_KERNELS[operator], pa.bool_(), a, b)
-    _refuse_nan(left, right)
-    if operator in ("=", "<>", "!="):
-        same = apply(_same_doubles, pa.bool_(), a, b)
-        return same if operator == "=" else negated(same)
-    checks = (_may_be_nan(left), _may_be_nan(right))
-    return apply(partial(_ordered_doubles, operator, checks), pa.bool_(), a, b)
+    equality = operator in ("=", "<>", "!=")
+    if equality and comparison_type(left.type, right.type, numbers_from_text=False) is None:
+        equality = False
+    a, b, target = sides(left, right, not equality, compiler)
+    if isinstance(target, _FLOATING):
+        _refuse_nan(left, right)
+        if left == right:
+            return apply(partial(_with_itself, operator in ("=", "<=", ">=")), pa.bool_(), a)
+        if not equality and any(isinstance(s.type, DecimalType) for s in (left, right)):
+            return apply(partial(_java_order, operator), pa.bool_(), a, b)
+    return apply(_KERNELS[operator], pa.bool_(), a, b)
+
+
+def _with_itself(equal: bool, datum: pa.Array) -> pa.Array:
+    """A number compared with itself, which Flink does not do: NaN is equal to itself here."""
+    return pc.if_else(pc.is_valid(datum), pa.scalar(equal), pa.scalar(None, pa.bool_()))
+
+
+def _java_order(operator: str, left: Datum, right: Datum) -> pa.Array:
+    """Double.compare, which orders numbers beside decimals: -0.0 is smaller than 0.0, NaN the greatest of all.
+
+    >>> _java_order("<", pa.array([-0.0, float("nan"), None]), pa.scalar(0.0)).to_pylist()
+    [True, False, None]
+    """
+    a, b = (_order_key(numbers(datum)) for datum in (left, right))
+    found = {"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[operator]
+    return column(found, pa.bool_(), nulls(left, right))
+
+
+def _order_key(values: Any) -> Any:
+    """Integers in the order of the numbers."""
+    known = np.where(np.isnan(values), np.nan, np.asarray(values, np.float64))
+    bits = known.view(np.int64)
+    return np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)
 
 
 def _refuse_nan(*rexes: Rex) -> None:
@@ -123,29 +152,12 @@ def _refuse_nan(*rexes: Rex) -> None:
             raise NoArrowForm("a literal NaN")
 
 
-def _may_be_nan(rex: Rex) -> bool:
-    return isinstance(rex.type, _FLOATING) and not isinstance(rex, Const)
-
-
 def _same_doubles(left: Datum, right: Datum) -> pa.Array:
     """
     >>> _same_doubles(pa.array([float("nan"), 0.0]), pa.array([float("nan"), -0.0])).to_pylist()
     [True, True]
     """
     return pc.or_(pc.equal(left, right), pc.and_(pc.is_nan(left), pc.is_nan(right)))
-
-
-def _ordered_doubles(operator: str, checks: tuple[bool, bool], left: Datum, right: Datum) -> pa.Array:
-    found = _KERNELS[operator](left, right)
-    for datum, other, checked in ((left, right, checks[0]), (right, left, checks[1])):
-        if checked and _has_null(other):
-            is_number = pc.invert(pc.fill_null(pc.is_nan(datum), False))
-            found = pc.and_kleene(found, is_number)
-    return found
-
-
-def _has_null(datum: Datum) -> bool:
-    return not datum.is_valid if is_scalar(datum) else datum.null_count > 0
 
 
 def build_comparison(call: Call, compiler: Compiler) -> Node:
@@ -160,12 +172,14 @@ def build_distinct(call: Call, compiler: Compiler) -> Node:
     """IS [NOT] DISTINCT FROM: NULL is equal to NULL, the answer is never NULL."""
     left, right = call.args
     a, b, target = sides(left, right, False, compiler)
-    same = apply(partial(_is_same, isinstance(target, _FLOATING)), pa.bool_(), a, b)
+    if isinstance(target, _FLOATING):
+        _refuse_nan(left, right)
+    same = apply(_is_same, pa.bool_(), a, b)
     return same if call.name == "IS NOT DISTINCT FROM" else negated(same)
 
 
-def _is_same(floating: bool, left: Datum, right: Datum) -> pa.Array:
-    same = _same_doubles(left, right) if floating else pc.equal(left, right)
+def _is_same(left: Datum, right: Datum) -> pa.Array:
+    same = pc.equal(left, right)
     return pc.if_else(pc.is_valid(same), same, pc.and_(pc.is_null(left), pc.is_null(right)))
 
 
@@ -208,7 +222,14 @@ def build_in(opposite: bool, call: Call, compiler: Compiler) -> Node:
     else:
         kernel = _same_doubles if floating else pc.equal
         found = chain(True, [apply(kernel, pa.bool_(), node, n) for n in nodes])
+        if floating and tells_zeros_apart([o.value for o in options if isinstance(o, Const)]):
+            found = chain(False, [found, apply(_is_not_minus_zero, pa.bool_(), node)])
     return negated(found) if opposite else found
+
+
+def _is_not_minus_zero(datum: pa.Array) -> pa.Array:
+    values = numbers(datum)
+    return column(~((values == 0) & np.signbit(values)), pa.bool_())
 
 
 def _value_set(scalars: list[Any], kind: pa.DataType) -> tuple[pa.Array, bool]:

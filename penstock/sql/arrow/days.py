@@ -76,6 +76,38 @@ def weekday(days: Any) -> Any:
     return (np.asarray(days, np.int64) + 3) % 7
 
 
+def by_numbers(days: Any) -> Any:
+    """The days whose numbers are those that the days had in the calendar of their time: Julian before October 1582.
+
+    >>> [int(part) for part in civil(by_numbers(days_of(1582, 10, 14)))]
+    [1582, 10, 4]
+    """
+    behind = np.searchsorted(_JULIAN_SINCE, days, side="right") - 2
+    return days - np.where(days < days_of(1582, 10, 15), behind, 0)
+
+
+_JULIAN_SINCE = np.array(
+    [
+        int(days_of(year, month, day))
+        for year, month, day in (
+            (100, 2, 28),
+            (200, 3, 1),
+            (300, 3, 2),
+            (500, 3, 3),
+            (600, 3, 4),
+            (700, 3, 5),
+            (900, 3, 6),
+            (1000, 3, 7),
+            (1100, 3, 8),
+            (1300, 3, 9),
+            (1400, 3, 10),
+            (1500, 3, 11),
+        )
+    ]
+)
+"""When the Julian calendar's numbers came to be one day more behind, from -2."""
+
+
 def quotient(values: Any, divisor: int) -> Any:
     """Integer division as Java does it: cut towards zero.
 

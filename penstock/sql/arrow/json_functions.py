@@ -33,6 +33,7 @@ from penstock.sql.arrow.patterns import literal
 from penstock.sql.arrow.text import text_node
 from penstock.sql.arrow.udf_calls import udf_node
 from penstock.sql.arrow.values import per_value
+from penstock.sql.functions.json import json_kind
 from penstock.sql.functions.udfs import UDFS
 from penstock.sql.plan.rex import Call, Const, Rex
 
@@ -80,32 +81,28 @@ def _behind(texts: pa.Array) -> pa.Array:
 def build_value(call: Call, compiler: Compiler) -> Node:
     """JSON_VALUE (document, path[, type, on empty, default, on error, default])."""
     kind, path = type_of(call), constant(literal(call.args[1], "a JSON path"), pa.string())
-    answer = udf_node("json_value", pa.string(), text_node(call.args[0], compiler), path)
+    wanted = str(json_kind(call.type))
+    answer = udf_node(
+        "json_value", pa.string(), text_node(call.args[0], compiler), path, constant(wanted, pa.string())
+    )
     tag, text = apply(_first, pa.string(), answer), apply(_behind, pa.string(), answer)
     values = {
         "V": _read(text, call.type, compiler),
         "E": _behaviour(call, 3, f"JSON_VALUE: {_EMPTY}", answer, compiler),
         "X": _behaviour(call, 5, f"JSON_VALUE: {_WRONG}", answer, compiler),
     }
+    if wanted != "TEXT":
+        values["T"] = _failing(f"JSON_VALUE: what is there is no {wanted}", kind, answer)
     return _by_tag(tag, values, kind)
 
 
 def _read(text: Node, target: DataType, compiler: Compiler) -> Node:
+    """The value that the text shows, which is known to be of that type; texts are not cut to their length."""
+    if isinstance(target, _TEXT):
+        return text
     if isinstance(target, BooleanType):
-        return apply(partial(per_value, spark_boolean, pa.bool_()), pa.bool_(), text)
+        return apply(partial(_equals, "true"), pa.bool_(), text)
     return cast_node(text, DataTypes.STRING(), target, compiler)
-
-
-def spark_boolean(text: str) -> bool | None:
-    """Spark's own CAST of text to BOOLEAN.
-
-    >>> spark_boolean(" True\\n"), spark_boolean("maybe")
-    (True, None)
-    """
-    word = text.strip("".join(map(chr, range(33))) + "\x7f").lower()
-    return {"t": True, "true": True, "y": True, "yes": True, "1": True}.get(
-        word, False if word in ("f", "false", "n", "no", "0") else None
-    )
 
 
 def _behaviour(call: Call, at: int, message: str, like: Node, compiler: Compiler) -> Node:

@@ -75,16 +75,12 @@ def _whole_decimals(kind: pa.DataType, up: bool, datum: pa.Array) -> pa.Array:
 
 
 def _whole_doubles(kind: pa.DataType, up: bool, datum: pa.Array) -> pa.Array:
-    """Spark goes by way of BIGINT, so there is no -0.0; numbers that large are whole anyway.
-
-    >>> _whole_doubles(pa.float64(), True, pa.array([-0.5, 1e20])).to_pylist()
-    [0.0, 1e+20]
     """
-    values = numbers(datum)
+    >>> _whole_doubles(pa.float64(), True, pa.array([-0.5, 1e20])).to_pylist()
+    [-0.0, 1e+20]
+    """
     with np.errstate(invalid="ignore"):
-        whole = (np.ceil(values) if up else np.floor(values)) + values.dtype.type(0)
-        found = np.where(np.abs(values) < 9.0e15, whole, values)
-    return column(found, kind, nulls(datum))
+        return column((np.ceil if up else np.floor)(numbers(datum)), kind, nulls(datum))
 
 
 def build_round(call: Call, compiler: Compiler) -> Node:
@@ -113,7 +109,18 @@ def _round_decimals(kind: pa.DataType, digits: int, datum: pa.Array) -> pa.Array
 def build_sqrt(call: Call, compiler: Compiler) -> Node:
     """The one root that IEEE 754 says every digit of."""
     arg = call.args[0]
-    return apply(pc.sqrt, pa.float64(), cast_node(compiler.node(arg), arg.type, DataTypes.DOUBLE(), compiler))
+    return apply(_sqrt, pa.float64(), cast_node(compiler.node(arg), arg.type, DataTypes.DOUBLE(), compiler))
+
+
+def _sqrt(datum: pa.Array) -> pa.Array:
+    """The power of 0.5, to which -0.0 is 0.0 and the infinities are one.
+
+    >>> _sqrt(pa.array([-0.0, float("-inf"), 4.0])).to_pylist()
+    [0.0, inf, 2.0]
+    """
+    values = numbers(datum) + 0.0
+    with np.errstate(invalid="ignore"):
+        return column(np.sqrt(np.where(np.isneginf(values), np.inf, values)), pa.float64(), nulls(datum))
 
 
 register("ABS", build_abs)

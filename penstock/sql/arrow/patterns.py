@@ -36,9 +36,9 @@ def literal(rex: Rex, what: str) -> str:
 
 def _escape(call: Call) -> str | None:
     found = literal(call.args[2], "an escape character") if len(call.args) > 2 else None
-    if found is not None and len(found) != 1:
+    if found is not None and len(found) > 1:
         raise NoArrowForm("an escape character that is none")  # refused by who writes its text
-    return found
+    return found or None
 
 
 # --- LIKE and SIMILAR TO --------------------------------------------------------------------------------

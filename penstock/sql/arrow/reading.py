@@ -50,7 +50,8 @@ _TIMESTAMP = re.compile(
     rf"( ([0-9]{{1,2}}):([0-9]{{1,2}}):([0-9]{{1,2}})(?:[.]([0-9]{{0,9}}))?)?{_END}",
     re.ASCII,
 )
-_DECIMAL = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?")
+_DECIMAL = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?[0-9]+))?")
+_SHORT_DECIMAL = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+)|[^0-9.])?", re.ASCII)
 _DOUBLE = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[dDfF]?", re.ASCII)
 _HEX = re.compile(r"[+-]?0[xX]([0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][+-]?[0-9]+[dDfF]?", re.ASCII)
 _SPECIAL = re.compile(r"([+-]?)(Infinity|NaN)")
@@ -82,7 +83,7 @@ def reader_of(target: DataType, compiler: Compiler) -> Reader:
         offset = compiler.offset_micros if isinstance(target, LocalZonedTimestampType) else 0
         return partial(read_timestamp, target.precision, offset)
     if isinstance(target, DecimalType):
-        return partial(read_decimal, target.scale)
+        return partial(read_decimal, target.precision, target.scale)
     if isinstance(target, DoubleType):
         return read_double
     raise NoArrowForm(f"CAST from text to {target.as_summary()}")
@@ -170,26 +171,31 @@ def read_timestamp(precision: int, offset: int, text: str) -> int | None:
     return days * DAY + seconds * 1_000_000 + int(digits[:6].ljust(6, "0")) - offset
 
 
-def read_decimal(scale: int, text: str) -> int | None:
-    """A number without its point, of any length.
+def read_decimal(precision: int, scale: int, text: str) -> int | None:
+    """A number without its point, of any length. Of a short text each digit counts, and a sign behind is ignored.
 
-    >>> read_decimal(2, "1.005"), read_decimal(2, "1e1"), read_decimal(2, "x")
-    (101, 1000, None)
+    >>> read_decimal(5, 2, "1.005"), read_decimal(5, 2, "1e1"), read_decimal(5, 2, "1L"), read_decimal(5, 2, "00012")
+    (101, 1000, 100, None)
     """
-    plain = text.strip(_CONTROL)
-    found = _DECIMAL.fullmatch(plain)
-    if not found or not (found[2] or found[3]) or not re.match(r"[+-]?[0-9.]", text.strip(" ")):
+    short = precision <= 18 and len(text.encode("utf-8", "surrogatepass")) <= 18
+    found = (_SHORT_DECIMAL if short else _DECIMAL).fullmatch(text.strip(" \n\t"))
+    if not found:
         return None
-    digits, exponent = (found[2] or "") + (found[3] or ""), int(found[4] or 0)
-    own_scale = len(found[3] or "") - exponent
-    if not int(digits) and abs(exponent) < 2**31:
+    whole, fraction, exponent = found[2], found[3] or "", int(found[4] or 0)
+    if short:
+        if not text.strip(" \n\t").lstrip("+-") or len(whole) + exponent + scale > precision:
+            return None
+    elif not (whole or fraction):
+        return None
+    digits, own_scale = int(whole + fraction or "0"), len(fraction) - exponent
+    if not digits:
         return 0
-    length = len(str(int(digits)))
-    if abs(exponent) >= 2**31 or abs(own_scale) >= 2**31 or length - own_scale > 38:
+    length = len(str(digits))
+    if abs(own_scale) >= 2**31 or length - own_scale > 38:
         return None
     if own_scale - scale > length + 1:
         return 0
-    return rescaled(int(digits), scale - own_scale) * (-1 if found[1] == "-" else 1)
+    return rescaled(digits, scale - own_scale) * (-1 if found[1] == "-" else 1)
 
 
 def read_double(text: str) -> float | None:

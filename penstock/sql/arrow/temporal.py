@@ -22,7 +22,7 @@ from penstock.common.datatypes import (
 )
 from penstock.sql.arrow.casts import cast_node
 from penstock.sql.arrow.compiler import Compiler, NoArrowForm, register, type_of
-from penstock.sql.arrow.days import DAY, civil, days_of, iso_week, weekday
+from penstock.sql.arrow.days import DAY, add_months, by_numbers, civil, days_of, iso_week, quotient, weekday
 from penstock.sql.arrow.nodes import Node, apply
 from penstock.sql.arrow.number_functions import build_whole
 from penstock.sql.arrow.values import column, nulls, numbers
@@ -63,22 +63,30 @@ _DATE_FIELDS: dict[str, Callable[[Any], Any]] = {
     "MILLENNIUM": lambda d: (civil(d)[0] + 999) // 1000,
 }
 _CLOCK_FIELDS: dict[str, Callable[[Any], Any]] = {
-    "HOUR": lambda m: m // 3_600_000_000 % 24,
-    "MINUTE": lambda m: m // 60_000_000 % 60,
-    "SECOND": lambda m: m // 1_000_000 % 60,
-    "MILLISECOND": lambda m: m // 1000 % 1000,
-    "MICROSECOND": lambda m: m % 1_000_000,
-    "NANOSECOND": lambda m: m % 1_000_000 * 1000,
-    "EPOCH": lambda m: m // 1_000_000,
+    "HOUR": lambda m: _part(m, 86_400_000, 3_600_000),
+    "MINUTE": lambda m: _part(m, 3_600_000, 60_000),
+    "SECOND": lambda m: _part(m, 60_000, 1000),
+    "MILLISECOND": lambda m: _part(m, 1000, 1),
+    "MICROSECOND": lambda m: _part(m, 1000, 1) * 1000 + m % 1000,
+    "NANOSECOND": lambda m: (_part(m, 1000, 1) * 1000 + m % 1000) * 1000,
+    "EPOCH": lambda m: quotient(m // 1000, 1000),
 }
+
+
+def _part(micros: Any, whole: int, unit: int) -> Any:
+    """Milliseconds modulo `whole` in units, both cut towards zero as Flink does it before 1970."""
+    return quotient(np.fmod(micros // 1000, whole), unit)
+
+
+def day_of(micros: Any) -> Any:
+    """Days since 1970, cut towards zero: the day of the last hour of 1969 is 0."""
+    return quotient(micros // 1000, 86_400_000)
 
 
 def field_node(unit: str, rex: Rex, compiler: Compiler) -> Node:
     """The field `unit` of a date or timestamp as BIGINT."""
     if isinstance(rex.type, DateType):
         return apply(partial(_date_field, unit), pa.int64(), compiler.node(rex))
-    if unit == "EPOCH" and isinstance(rex.type, LocalZonedTimestampType):
-        return apply(partial(_clock_field, unit), pa.int64(), compiler.node(rex))
     return apply(partial(_clock_field, unit), pa.int64(), local_clock(rex, compiler))
 
 
@@ -94,10 +102,10 @@ def _date_field(unit: str, dates: pa.Array) -> pa.Array:
 def _clock_field(unit: str, moments: pa.Array) -> pa.Array:
     """
     >>> _clock_field("MILLISECOND", pa.array([-1], pa.timestamp("us"))).to_pylist()
-    [999]
+    [-1]
     """
     micros = numbers(moments)
-    found = _CLOCK_FIELDS[unit](micros) if unit in _CLOCK_FIELDS else _DATE_FIELDS[unit](micros // DAY)
+    found = _CLOCK_FIELDS[unit](micros) if unit in _CLOCK_FIELDS else _DATE_FIELDS[unit](day_of(micros))
     return column(found, pa.int64(), nulls(moments))
 
 
@@ -128,30 +136,29 @@ for _name, _unit in {
 # --- FLOOR and CEIL, of numbers too ---------------------------------------------------------------------
 
 _UNITS = {"MILLISECOND": 1000, "SECOND": 1_000_000, "MINUTE": 60_000_000, "HOUR": 3_600_000_000, "DAY": DAY}
-_YEARS = {"DECADE": (10, 0), "CENTURY": (100, 1), "MILLENNIUM": (1000, 1)}
-_MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12, "DECADE": 120, "CENTURY": 1200, "MILLENNIUM": 12000}
+_YEARS = {"DECADE": 10, "CENTURY": 100, "MILLENNIUM": 1000}
+_MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 
 
-def _first_day(unit: str, days: Any) -> Any:
-    """The first day of the unit; weeks begin on Sunday."""
+def _rounded_day(unit: str, up: bool, days: Any) -> Any:
+    """The first day of the unit, or of the one behind; weeks begin on Sunday.
+
+    Before October 1582 by the numbers that days had in the Julian calendar.
+    """
+    numbered = by_numbers(days)
+    if unit == "DAY":
+        return numbered + up
     if unit == "WEEK":
-        return days - (weekday(days) + 1) % 7
-    year, month, _ = civil(days)
+        since = (weekday(days) + 1) % 7
+        return numbered + (np.where(since > 0, 7 - since, 0) if up else -since)
+    year, month, _ = civil(numbered)
     if unit in _YEARS:
-        years, first = _YEARS[unit]
-        return days_of((year - first) // years * years + first, 1, 1)
-    if unit == "YEAR":
-        return days_of(year, 1, 1)
-    return days_of(year, month if unit == "MONTH" else (month - 1) // 3 * 3 + 1, 1)
-
-
-def _next_day(unit: str, first: Any) -> Any:
-    """The first day of the unit behind."""
-    if unit == "WEEK":
-        return first + 7
-    year, month, _ = civil(first)
-    total = year * 12 + month - 1 + _MONTHS[unit]
-    return days_of(total // 12, total % 12 + 1, 1)
+        size = _YEARS[unit]
+        if unit == "DECADE":
+            return days_of((year // 10 + up) * 10, 1, 1)
+        return days_of((year + size - 1) // size * size + (1 if up else 1 - size), 1, 1)
+    first = days_of(year, (month - 1) // _MONTHS[unit] * _MONTHS[unit] + 1, 1)
+    return np.where(first == numbered, first, add_months(first, _MONTHS[unit])) if up else first
 
 
 def build_floor(call: Call, compiler: Compiler) -> Node:
@@ -168,12 +175,10 @@ def build_floor(call: Call, compiler: Compiler) -> Node:
 
 
 def _date_to_unit(unit: str, up: bool, dates: pa.Array) -> pa.Array:
-    if unit in CLOCK_UNITS:
+    if unit in CLOCK_UNITS and unit != "DAY":
         return dates
     days = numbers(dates).astype(np.int64)
-    first = _first_day(unit, days)
-    found = np.where(first == days, days, _next_day(unit, first)) if up else first
-    return column(found, pa.date32(), nulls(dates))
+    return column(_rounded_day(unit, up, days), pa.date32(), nulls(dates))
 
 
 def _moment_to_unit(unit: str, up: bool, moments: pa.Array) -> pa.Array:
@@ -181,11 +186,9 @@ def _moment_to_unit(unit: str, up: bool, moments: pa.Array) -> pa.Array:
     if unit in CLOCK_UNITS:
         size = _UNITS.get(unit, 1)
         first = micros // size * size
-        following = first + size
+        found = np.where(first >= micros // 1000 * 1000, first, first + size) if up else first
     else:
-        first_days = _first_day(unit, micros // DAY)
-        first, following = first_days * DAY, _next_day(unit, first_days) * DAY
-    found = np.where(first == micros, micros, following) if up else first
+        found = _rounded_day(unit, up, day_of(micros)) * DAY
     return column(found, pa.timestamp("us"), nulls(moments))
 
 

@@ -32,7 +32,7 @@ def substring(text: str | None, position: int | None, length: int | None = 2**31
     """
     if length is not None and length < 0:
         return None
-    if text is not None and position is not None and position < 0 and wrapped(-position) > len(text):
+    if text is not None and position is not None and position < -len(text):
         return ""
     if text is None or position is None or length is None:
         return None
@@ -48,18 +48,40 @@ def right(text: str, length: int) -> str:
 
 
 def overlay(text: str | None, other: str | None, position: int | None, length: int | None) -> str | None:
-    """OVERLAY; gets None for NULL. With a length of zero the tail is dropped, too."""
+    """OVERLAY; gets None for NULL. With a length of zero the tail is dropped, too. Counts Java's units.
+
+    >>> overlay("flink", "##", 2, 1), overlay("😀ab", "##", 3, 1), overlay("ab", "##", 3, 1)
+    ('f##ink', '😀##b', 'ab')
+    """
     if other is None or position is None or length is None or text is None:
         return None
-    if not 0 < position <= len(text):
+    units = _units(text)
+    if not 0 < position <= len(units):
         return text
     behind = wrapped(position + length)
-    tail = piece(text, behind) if behind <= len(text) and length > 0 else ""
-    return piece(text, 1, position - 1) + other + tail
+    tail = piece(units, behind) if behind <= len(units) and length > 0 else ""
+    return _signs(piece(units, 1, position - 1) + _units(other) + tail)
 
 
 def overlay_whole(text: str | None, other: str | None, position: int | None) -> str | None:
-    return overlay(text, other, position, None if other is None else len(other))
+    return overlay(text, other, position, None if other is None else len(_units(other)))
+
+
+def _units(text: str) -> str:
+    """A sign beyond the BMP as the two that Java makes of it."""
+    if text.isascii():
+        return text
+    data = text.encode("utf-16-be", "surrogatepass")
+    return "".join(chr(data[i] << 8 | data[i + 1]) for i in range(0, len(data), 2))
+
+
+def _signs(units: str) -> str:
+    """The text of units; half a pair is what Java's decoder makes of it."""
+    return (
+        units
+        if units.isascii()
+        else units.encode("utf-16-be", "surrogatepass").decode("utf-16-be", "replace")
+    )
 
 
 def lpad(text: str, length: int, padding: str) -> str | None:
@@ -67,13 +89,15 @@ def lpad(text: str, length: int, padding: str) -> str | None:
     >>> lpad("hi", 5, "?!"), lpad("hi", 1, "?"), lpad("hi", 4, "")
     ('?!?hi', 'h', None)
     """
-    fill = _fill(text, length, padding)
-    return None if fill is None else fill + text[:length]
+    units = _units(text)
+    fill = _fill(units, length, _units(padding))
+    return None if fill is None else _signs(fill + units[:length])
 
 
 def rpad(text: str, length: int, padding: str) -> str | None:
-    fill = _fill(text, length, padding)
-    return None if fill is None else text[:length] + fill
+    units = _units(text)
+    fill = _fill(units, length, _units(padding))
+    return None if fill is None else _signs(units[:length] + fill)
 
 
 def _fill(text: str, length: int, padding: str) -> str | None:
@@ -102,9 +126,7 @@ def instr(text: str, part: str) -> int:
 
 def locate(part: str | None, text: str | None, start: int | None) -> int | None:
     """LOCATE with a start; gets None for NULL."""
-    if start is None:
-        return 0
-    if part is None or text is None:
+    if part is None or text is None or start is None:
         return None
     return text.find(part, max(start, 1) - 1) + 1 if part else 1
 

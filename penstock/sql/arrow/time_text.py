@@ -27,6 +27,7 @@ from penstock.sql.arrow.text import text_node
 from penstock.sql.arrow.udf_calls import udf_node
 from penstock.sql.arrow.values import is_scalar, nulls, numbers, per_value
 from penstock.sql.arrow.zones import fixed_offset
+from penstock.sql.functions.temporal import wrong_pattern
 from penstock.sql.functions.udfs import UDFS
 from penstock.sql.plan.rex import Call
 
@@ -40,10 +41,10 @@ _CLOCK = pa.timestamp("us")
 
 def formatted(moment: Node, pattern: str) -> Node:
     """A clock as text: plain digits are written by numpy, other patterns by the UDF's Python."""
-    try:
-        pieces = plain_pieces(pattern)
-    except java_time.PatternError as error:
-        raise NoArrowForm(str(error)) from None
+    wrong = wrong_pattern(pattern)
+    if wrong is not None:
+        raise NoArrowForm(wrong)
+    pieces = plain_pieces(pattern)
     if pieces is not None:
         return apply(partial(_format_plain, pieces), pa.string(), moment)
     return apply(partial(_format_any, pattern), pa.string(), moment, fails=True)

@@ -69,7 +69,7 @@ def build_printf(call: Call, compiler: Compiler) -> Node:
     return udf_builder("printf", sees_null=True)(call, compiler)
 
 
-for _name in ("INITCAP", "JSON_QUOTE", "JSON_UNQUOTE", "INET_ATON", "CONVERT_TZ"):
+for _name in ("INITCAP", "JSON_QUOTE", "JSON_UNQUOTE", "INET_ATON", "CONVERT_TZ", "PARSE_URL"):
     register(_name, udf_builder(_name.lower()))
 register("INSTR", build_long_instr)
 register("PRINTF", build_printf)

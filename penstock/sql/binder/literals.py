@@ -30,13 +30,16 @@ _UNITS = ("DAY", "HOUR", "MINUTE", "SECOND")
 def number(text: str) -> Const:
     """1 is INT, 5000000000 BIGINT, 1.50 DECIMAL(3, 2), 1e3 DOUBLE."""
     if "e" in text.lower():
-        return Const(DataTypes.DOUBLE(False), float(text))
+        return Const(DataTypes.DOUBLE(False), float(text) or 0.0)  # there is no literal -0.0
     if "." not in text:
         value = int(text)
         if -(2**31) <= value < 2**31:
             return Const(DataTypes.INT(False), value)
         if -(2**63) <= value < 2**63:
             return Const(DataTypes.BIGINT(False), value)
+        raise ValidationError(
+            f"numeric literal '{text}' is out of range", do="write it as a decimal, with a point"
+        )
     return _decimal(text)
 
 
@@ -91,6 +94,7 @@ def typed(node: TypedLiteral) -> Const:
         if kind == "TIME":
             moment = dt.time.fromisoformat(main).replace(microsecond=micros)
             return Const(DataTypes.TIME(precision, False), moment)
+        main = main if " " in main else f"{main} 00:00:00"
         stamp = dt.datetime.strptime(main, "%Y-%m-%d %H:%M:%S").replace(microsecond=micros)
     except ValueError:
         raise ValidationError(f"illegal {kind} literal '{value}'") from None

@@ -110,8 +110,17 @@ aggregate(
     "COUNT",
     (rest(ANY),),
     _count_type,
-    lambda args, result, call: call("count", *([a.sql for a in args] or ["*"])),
+    lambda args, result, call: call("count", *([_counted(a, call) for a in args] or ["*"])),
 )
+
+
+def _counted(arg: Arg, call: Calls) -> str:
+    """What is counted; as different values 0.0 and -0.0 are two for Flink, but not for Spark."""
+    if call.distinct and isinstance(arg.type, (FloatType, DoubleType)):
+        return f"CAST({arg.sql} AS STRING)"
+    return arg.sql
+
+
 aggregate(
     "APPROX_COUNT_DISTINCT",
     [(CHARACTER,), (NUMERIC,), (DATETIME,)],
@@ -242,8 +251,22 @@ def _chosen(function: str, *more: str) -> Write:
     return lambda args, result, call: call(function, args[0].sql, *more, distinct=False)
 
 
+def _extreme(function: str) -> Write:
+    """NaN is neither greater nor smaller than anything: it is the answer if it comes first, and then for good."""
+
+    def write(args: Sequence[Arg], result: DataType, call: Calls) -> str:
+        x = args[0].sql
+        if not isinstance(result, (FloatType, DoubleType)):
+            return call(function, x, distinct=False)
+        first = call("first_value", x, "TRUE", distinct=False)
+        best = call(function, f"CASE WHEN NOT isnan({x}) THEN {x} END", distinct=False)
+        return f"if(isnan({first}), {first}, {best})"
+
+    return write
+
+
 for _name in ("MAX", "MIN"):
-    aggregate(_name, (ANY,), _ordered(_name), _chosen(_name.lower()))
+    aggregate(_name, (ANY,), _ordered(_name), _extreme(_name.lower()))
 for _name in ("FIRST_VALUE", "LAST_VALUE"):
     aggregate(_name, (ANY,), lambda args: args[0].type.nullable(), _chosen(_name.lower(), "TRUE"))
 

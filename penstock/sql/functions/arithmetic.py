@@ -9,8 +9,10 @@ infinities and NaN. Spark agrees on none of these by itself, so operands are fir
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 
 from penstock.common.datatypes import (
+    MAX_DECIMAL_PRECISION,
     DataType,
     DateType,
     DayTimeIntervalType,
@@ -26,6 +28,7 @@ from penstock.common.datatypes import (
     TimeType,
     YearMonthIntervalType,
 )
+from penstock.common.errors import ValidationError
 from penstock.sql.functions import datetime_text
 from penstock.sql.functions.common_types import as_decimal, common_type, decimal_result
 from penstock.sql.functions.registry import Arg, ArgType, FunctionDef, register
@@ -40,6 +43,8 @@ def number_result(operator: str, left: DataType, right: DataType, null: bool) ->
     """The type of `left operator right` for two number types."""
     exact = not any(isinstance(t, (FloatType, DoubleType)) for t in (left, right))
     if exact and (isinstance(left, DecimalType) or isinstance(right, DecimalType)):
+        if operator == "%" and as_decimal(left).scale == as_decimal(right).scale == 0:
+            return right.with_nullability(null)
         return decimal_result(operator, as_decimal(left), as_decimal(right), null)
     if operator == "%":
         return right.with_nullability(null)
@@ -78,6 +83,8 @@ def _infer_plus_minus(operator: str, args: Sequence[ArgType]) -> DataType:
             return _interval_of(args, left)
         if isinstance(left, _DATETIMES) and isinstance(right, _INTERVALS):
             return _interval_of(args, left)
+        if isinstance(left, _INTERVALS) and isinstance(right, LocalZonedTimestampType):
+            raise refuse(operator, args, "<TIMESTAMP_LTZ> + <INTERVAL>")
         if operator == "+" and isinstance(left, _INTERVALS) and isinstance(right, _DATETIMES):
             return _interval_of(args, right)
     raise refuse(operator, args, f"<NUMERIC> {operator} <NUMERIC>", f"<DATETIME> {operator} <INTERVAL>")
@@ -126,8 +133,12 @@ def _operand(arg: Arg, result: DataType) -> str:
 
 def _render_plus_minus(operator: str, args: Sequence[Arg], result: DataType) -> str:
     if len(args) == 1:
-        return args[0].sql if operator == "+" else f"(- {args[0].sql})"
+        return args[0].sql if operator == "+" else _negative(args[0].sql, result)
     left, right = args
+    if operator == "+" and isinstance(result, (FloatType, DoubleType)):
+        for zero, other in ((left, right), (right, left)):
+            if is_zero(zero.literal):
+                return _operand(other, result)
     if isinstance(result, NumericType):
         return cast(f"({_operand(left, result)} {operator} {_operand(right, result)})", result)
     if isinstance(result, _INTERVALS):
@@ -135,6 +146,17 @@ def _render_plus_minus(operator: str, args: Sequence[Arg], result: DataType) -> 
     if isinstance(left.type, _INTERVALS):
         left, right = right, left
     return datetime_text.add_interval(left, right, operator)
+
+
+def is_zero(literal: object) -> bool:
+    """Whether `x + literal` is x itself: Flink leaves such sums out, so that -0.0 stays what it is."""
+    return isinstance(literal, (int, float, Decimal)) and not isinstance(literal, bool) and literal == 0
+
+
+def _negative(sql: str, result: DataType) -> str:
+    if isinstance(result, DecimalType):  # Spark's own minus keeps only 34 digits
+        return cast(f"(CAST(0 AS DECIMAL(1, 0)) - {sql})", result)
+    return f"(- {sql})"
 
 
 def _render_times(args: Sequence[Arg], result: DataType) -> str:
@@ -148,6 +170,8 @@ def _render_divide(args: Sequence[Arg], result: DataType) -> str:
     if not isinstance(result, NumericType):
         return cast(f"({left.sql} / {right.sql})", result)
     a, b = _operand(left, result), _operand(right, result)
+    if left.is_literal and is_zero(right.literal):
+        raise ValidationError("Division by zero")
     if isinstance(result, (FloatType, DoubleType)):
         kind = spark_type(result)
         infinite = f"if(CAST({{1}} AS STRING) = '-0.0', {kind}('-Infinity'), {kind}('Infinity'))"
@@ -163,12 +187,31 @@ def _render_divide(args: Sequence[Arg], result: DataType) -> str:
 
 def _render_modulo(args: Sequence[Arg], result: DataType) -> str:
     left, right = args
-    if isinstance(result, DecimalType):
-        a, b, message = _operand(left, result), _operand(right, result), fail_text("Division by zero")
-    else:
-        wide = common_type([left.type, right.type]) or result
-        a, b, message = cast(left.sql, wide), cast(right.sql, wide), fail_text("/ by zero")
+    if any(isinstance(arg.type, DecimalType) for arg in args):
+        return _decimal_rest(left, right, result)
+    wide = common_type([left.type, right.type]) or result
+    a, b, message = cast(left.sql, wide), cast(right.sql, wide), fail_text("/ by zero")
     return let(lambda x, y: f"if({y} = 0, {message}, {cast(f'({x} % {y})', result)})", a, b)
+
+
+def _decimal_rest(left: Arg, right: Arg, result: DataType) -> str:
+    own, other = _decimal_type(left.type), _decimal_type(right.type)
+    checks = [f"{{1}} = 0, {fail_text('Division by zero')}"]
+    if own.precision - own.scale + other.scale > MAX_DECIMAL_PRECISION:
+        quotient = "abs(CAST({0} AS DOUBLE) / CAST({1} AS DOUBLE))"
+        checks.append(f"{quotient} >= 1E38D, {fail_text('Division impossible')}")
+
+    def rest(x: str, y: str) -> str:
+        text = cast(f"({x} % {y})", result)
+        for failing in reversed(checks):
+            text = f"if({failing.format(x, y)}, {text})"
+        return text
+
+    return let(rest, cast(left.sql, own), cast(right.sql, other))
+
+
+def _decimal_type(data_type: DataType) -> DecimalType:
+    return DecimalType(1, 0) if isinstance(data_type, NullType) else as_decimal(data_type)
 
 
 for _operator in ("+", "-"):

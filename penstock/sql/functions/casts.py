@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.common.datatypes import (
+    INTERVAL_MONTH,
+    INTERVAL_SECOND,
     MAX_LENGTH,
     ArrayType,
     BinaryType,
@@ -34,7 +36,7 @@ from penstock.common.datatypes import (
     YearMonthIntervalType,
 )
 from penstock.common.errors import ValidationError
-from penstock.sql.functions.datetime_text import cut_to_precision
+from penstock.sql.functions.datetime_text import EPOCH, EPOCH_UTC, cut_to_precision, day_of
 from penstock.sql.functions.registry import Arg, ArgType, FunctionDef, register
 from penstock.sql.functions.text import cast, fail, let, quoted_name, string, typed_null
 from penstock.sql.functions.value_text import text_of
@@ -111,9 +113,21 @@ def _convert(sql: str, source: DataType, target: DataType, try_: bool) -> str:
         return _row(sql, source, target, try_)
     if isinstance(target, DayTimeIntervalType) and isinstance(source, NumericType):
         return f"make_dt_interval(0, 0, 0, CAST({sql} AS DECIMAL(18, 6)) / 1000)"
+    if isinstance(source, (FloatType, DoubleType)) and isinstance(target, DecimalType):
+        return let(lambda x: _decimal_of_double(x, target), f"CAST({sql} AS DOUBLE)")
     if isinstance(target, YearMonthIntervalType) and isinstance(source, NumericType):
         return f"make_ym_interval(0, CAST({sql} AS INT))"
+    if isinstance(source, TimestampType) and isinstance(target, DateType):
+        return let(day_of, sql)
     return cast(sql, target)
+
+
+def _decimal_of_double(x: str, target: DecimalType) -> str:
+    """The decimal nearest to what Java writes for the number; infinities and NaN have none, also in TRY_CAST."""
+    message = fail(f"concat('cannot cast ', {x}, ' to {target.nullable().as_summary()}')")
+    return (
+        f"if({x} IN (DOUBLE('Infinity'), DOUBLE('-Infinity'), DOUBLE('NaN')), {message}, {cast(x, target)})"
+    )
 
 
 def _fit_text(text: str, source: DataType, target: DataType) -> str:
@@ -147,7 +161,7 @@ def read_text(x: str, target: DataType) -> str:
     if isinstance(target, IntegralType):
         return f"if({x} RLIKE '^ *[+-]?[0-9.]+ *$', {cast(x, target)}, NULL)"
     if isinstance(target, DecimalType):
-        return f"if(trim({x}) RLIKE '^[+-]?[0-9.]', {cast(x, target)}, NULL)"
+        return _read_decimal(x, target)
     if isinstance(target, (FloatType, DoubleType)):
         plain = f"{x} NOT RLIKE '(?i)[in]' OR trim({x}) RLIKE '^[+-]?(Infinity|NaN)$'"
         return f"if({plain}, {cast(x, target)}, NULL)"
@@ -156,9 +170,40 @@ def read_text(x: str, target: DataType) -> str:
     if isinstance(target, DateType):
         return read_date(x)
     if isinstance(target, TimeType):
-        return _read_time(x)
+        return _read_time(x, target.precision)
     local = read_timestamp(x, getattr(target, "precision", 3))
     return f"CAST({local} AS TIMESTAMP)" if isinstance(target, LocalZonedTimestampType) else local
+
+
+def _read_decimal(x: str, target: DecimalType) -> str:
+    """Short texts are read digit by digit: zeros in front count, and one sign too many behind the digits is ignored.
+
+    So '1L' is 1, and '007' is no DECIMAL(2, 0). Long ones, and those for more than 18 digits, are what Java's
+    BigDecimal takes.
+    """
+    trimmed = f"trim(BOTH ' \\n\\t' FROM {x})"
+    digits = "\\\\p{Nd}"
+    number = f"^[+-]?({digits}+[.]?{digits}*|[.]{digits}+)([eE][+-]?[0-9]+)?\\\\z"
+    long = f"if({trimmed} RLIKE '{number}', {cast(trimmed, target)}, NULL)"
+    if target.precision > _SHORT_DIGITS:
+        return long
+    whole = target.precision - target.scale
+    plain = f"^[+-]?[0-9]{{1,{whole}}}([.][0-9]+)?\\\\z" if whole else "^[+-]?[.][0-9]+\\\\z"
+    short = f"if({x} RLIKE '{plain}', {cast(x, target)}, {_odd_decimal(x, target)})"
+    return f"if(octet_length({x}) <= {_SHORT_DIGITS}, {short}, {long})"
+
+
+def _odd_decimal(x: str, target: DecimalType) -> str:
+    shape = "^[ \\\\n\\\\t]*([+-]?)([0-9]*)(?:[.]([0-9]*))?(?:[eE]([+-]?[0-9]+)|[^0-9.])?[ \\\\n\\\\t]*\\\\z"
+    sign, whole, fraction, exponent = (f"regexp_extract({x}, '{shape}', {i})" for i in range(1, 5))
+    power = f"coalesce(try_cast({exponent} AS INT), 0)"
+    fits = f"length({whole}) + {power} + {target.scale} <= {target.precision}"
+    made = f"concat({sign}, '0', {whole}, '.', {fraction}, '0E', {power})"
+    given = f"{x} RLIKE '{shape}' AND {x} NOT RLIKE '^[ \\\\n\\\\t]*[+-]?\\\\z'"
+    return f"if({given} AND {fits}, {cast(made, target)}, NULL)"
+
+
+_SHORT_DIGITS = 18
 
 
 def read_date(x: str) -> str:
@@ -169,10 +214,13 @@ def read_date(x: str) -> str:
     return f"if(trim({x}) RLIKE '{shape}', CAST(concat({year}, {month_day}) AS DATE), NULL)"
 
 
-def _read_time(x: str) -> str:
-    """`9`, `9:05` or `9:05:30.5`; a fraction of a second is cut off."""
+def _read_time(x: str, precision: int) -> str:
+    """`9`, `9:05` or `9:05:30.5`; a fraction of a second is cut to the precision, at most to milliseconds."""
     shape = "^[0-9]{1,2}(:[0-9]{1,2}(:[0-9]{1,2}([.][0-9]*)?)?)?$"
     full = f"concat(substring_index(trim({x}), '.', 1), if(instr({x}, ':') = 0, ':00', ''))"
+    if precision:
+        digits = f"regexp_extract(trim({x}), '[.][0-9]{{1,{min(precision, 3)}}}', 0)"
+        full = f"concat({full}, {digits})"
     return f"if(trim({x}) RLIKE '{shape}', try_cast({full} AS TIME), NULL)"
 
 
@@ -196,7 +244,11 @@ def _temporal(sql: str, source: DataType, target: DataType) -> str:
         if isinstance(source, TimeType):
             return sql if precision >= source.precision else f"time_trunc('SECOND', {sql})"
         unit = "SECOND" if precision == 0 else "MILLISECOND" if precision <= 3 else "MICROSECOND"
-        return f"time_trunc('{unit}', CAST(CAST({sql} AS TIMESTAMP_NTZ) AS TIME))"
+        shown = f"CAST({sql} AS TIMESTAMP_NTZ)"
+        if precision == 0 and isinstance(source, TimestampType):
+            early = "INTERVAL '0.999' SECOND"  # before 1970 parts of a second are cut towards 1970
+            shown = let(lambda x: f"if({x} < {EPOCH}, {x} + {early}, {x})", sql)
+        return f"time_trunc('{unit}', CAST({shown} AS TIME))"
     if isinstance(source, TimeType):
         moved = f"make_timestamp_ntz(DATE'1970-01-01', {sql})"
     elif type(source) is type(target):
@@ -204,18 +256,17 @@ def _temporal(sql: str, source: DataType, target: DataType) -> str:
     else:
         moved = f"CAST({sql} AS TIMESTAMP_NTZ)" if not isinstance(source, TimestampType) else sql
     own = getattr(source, "precision", 0) if isinstance(source, _MOMENT) else 0
-    if own > precision:
-        moved = cut_to_precision(moved, precision)
-    if isinstance(target, LocalZonedTimestampType) and not isinstance(source, LocalZonedTimestampType):
-        return f"CAST({moved} AS TIMESTAMP)"
-    return moved
+    is_moment = isinstance(target, LocalZonedTimestampType)
+    if is_moment and not isinstance(source, LocalZonedTimestampType):
+        moved = f"CAST({moved} AS TIMESTAMP)"
+    return cut_to_precision(moved, precision, EPOCH_UTC if is_moment else EPOCH) if own > precision else moved
 
 
 def _array(sql: str, source: ArrayType, target: ArrayType, try_: bool) -> str:
     body = _convert("e", source.element_type, target.element_type, try_)
     if body == "e":
         return sql
-    if not try_:
+    if not (try_ and isinstance(source.element_type, _TEXT)):
         return f"transform({sql}, e -> {body})"
     nulls = "size(filter({0}, e -> e IS NULL))"
     return let(
@@ -230,8 +281,17 @@ def _map(sql: str, source: MapType, target: MapType, try_: bool) -> str:
     value = _convert("e.value", source.value_type, target.value_type, try_)
     if (key, value) == ("e.key", "e.value"):
         return sql
-    return (
-        f"map_from_entries(transform(map_entries({sql}), e -> named_struct('key', {key}, 'value', {value})))"
+    entries = f"transform(map_entries({sql}), e -> named_struct('key', {key}, 'value', {value}))"
+    if not (try_ and isinstance(source.key_type, _TEXT) | isinstance(source.value_type, _TEXT)):
+        return f"map_from_entries({entries})"
+    lost = "size(filter({0}, e -> e.key IS NULL)) > 0"
+    nulls = "size(filter({0}, e -> e.value IS NULL))"
+    return let(
+        lambda own, made: (
+            f"if({lost.format(made)} OR {nulls.format(own)} <> {nulls.format(made)}, NULL, map_from_entries({made}))"
+        ),
+        f"map_entries({sql})",
+        entries,
     )
 
 
@@ -256,10 +316,15 @@ def _infer(name: str) -> FunctionDef:
                 f"cannot cast {source.as_summary()} to {target.as_summary()}",
                 do="convert by way of STRING, or use a function such as TO_TIMESTAMP",
             )
+        if isinstance(
+            target, _INTERVAL
+        ):  # whatever unit was asked for: 14 months as INTERVAL YEAR are 14 months
+            target = INTERVAL_SECOND if isinstance(target, DayTimeIntervalType) else INTERVAL_MONTH
         return target.with_nullability(name == "TRY_CAST" or source.is_nullable)
 
     def render(args: Sequence[Arg], result: DataType) -> str:
-        return cast_sql(args[0], args[1].type, try_=name == "TRY_CAST")
+        target = result if isinstance(result, _INTERVAL) else args[1].type
+        return cast_sql(args[0], target, try_=name == "TRY_CAST")
 
     return FunctionDef(name, "scalar", infer, render)
 

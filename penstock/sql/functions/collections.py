@@ -10,8 +10,11 @@ from collections.abc import Sequence
 
 from penstock.common.datatypes import (
     ArrayType,
+    BooleanType,
     DataType,
     DataTypes,
+    DoubleType,
+    FloatType,
     IntegralType,
     MapType,
     MultisetType,
@@ -50,7 +53,7 @@ from penstock.sql.functions.text import fail_text, let, quoted_name, spark_type,
 
 def _array_type(args: Sequence[ArgType]) -> DataType:
     element = common_type([a.type for a in args]) if args else None
-    if element is None:
+    if element is None or isinstance(element, NullType):
         raise refuse("ARRAY", args, "ARRAY[value, ...] with values of one type")
     return ArrayType(element, nullable=False)
 
@@ -284,8 +287,39 @@ for _name in ("ARRAY_APPEND", "ARRAY_PREPEND"):
 
 scalar("ARRAY_DISTINCT", (ARRAY,), like(0), "array_distinct({0})")
 scalar("ARRAY_REVERSE", (ARRAY,), like(0), "reverse({0})")
-for _name in ("ARRAY_MAX", "ARRAY_MIN"):
-    scalar(_name, (ARRAY,), lambda args: _element(args[0]).nullable(), f"{_name.lower()}({{0}})")
+
+
+def _extreme_type(name: str) -> Result:
+    def result(args: Sequence[ArgType]) -> DataType:
+        _check_ordered(name, args, _UNORDERED)
+        return _element(args[0]).nullable()
+
+    return result
+
+
+def _check_ordered(name: str, args: Sequence[ArgType], without: tuple[type[DataType], ...]) -> None:
+    if isinstance(_element(args[0]), without):
+        raise refuse(name, args, f"{name}(<ARRAY of COMPARABLE>)", why="its elements have no order")
+
+
+_UNORDERED = (ArrayType, MapType, MultisetType, RowType)
+
+
+def _extreme(name: str, sign: str) -> Render:
+    """NaN is neither greater nor smaller than anything, so it is only found in front."""
+
+    def render(args: Sequence[Arg], result: DataType) -> str:
+        if not isinstance(result, (FloatType, DoubleType)):
+            return f"{name.lower()}({args[0].sql})"
+        better = f"a IS NULL OR (NOT isnan(a) AND NOT isnan(x) AND x {sign} a)"
+        step = f"(a, x) -> CASE WHEN x IS NOT NULL AND ({better}) THEN x ELSE a END"
+        return f"aggregate({args[0].sql}, CAST(NULL AS {spark_type(result)}), {step})"
+
+    return render
+
+
+for _name, _sign in (("ARRAY_MAX", ">"), ("ARRAY_MIN", "<")):
+    scalar(_name, (ARRAY,), _extreme_type(_name), render=_extreme(_name, _sign))
 
 
 def _merged_type(name: str) -> Result:
@@ -354,7 +388,12 @@ def _flag(arg: Arg) -> bool | None:
     return arg.literal if isinstance(arg.literal, bool) else None
 
 
-scalar("ARRAY_SORT", (ARRAY, opt(BOOLEAN), opt(BOOLEAN)), like(0), render=_sort)
+def _sort_type(args: Sequence[ArgType]) -> DataType:
+    _check_ordered("ARRAY_SORT", args, (*_UNORDERED, BooleanType))
+    return like(0)(args)
+
+
+scalar("ARRAY_SORT", (ARRAY, opt(BOOLEAN), opt(BOOLEAN)), _sort_type, render=_sort)
 
 
 def _join_type(args: Sequence[ArgType]) -> DataType:

@@ -105,6 +105,9 @@ def _merge_timed(left: DataType, right: DataType) -> DataType | None:
     for cls in (TimestampType, LocalZonedTimestampType, TimeType):
         if isinstance(left, cls) and isinstance(right, cls):
             return cls(max(left.precision, right.precision))
+    moments = (TimestampType, LocalZonedTimestampType)
+    if isinstance(left, moments) and isinstance(right, moments):
+        return type(left)(max(left.precision, right.precision))
     return None
 
 
@@ -116,9 +119,9 @@ def _merge_numbers(left: NumericType, right: NumericType) -> NumericType:
     if isinstance(left, IntegralType) and isinstance(right, IntegralType):
         return left if left.bits >= right.bits else right
     a, b = as_decimal(left), as_decimal(right)
-    scale = max(a.scale, b.scale)
-    digits = max(a.precision - a.scale, b.precision - b.scale)
-    return fitted_decimal(digits + scale, scale, True)
+    whole = max(a.precision - a.scale, b.precision - b.scale)
+    scale = min(max(a.scale, b.scale), MAX_DECIMAL_PRECISION - whole)
+    return DecimalType(whole + scale, scale)
 
 
 def _merge_nested(left: DataType, right: DataType) -> DataType | None:

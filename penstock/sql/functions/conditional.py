@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.common.datatypes import DataType, DataTypes, NullType
+from penstock.common.datatypes import (
+    DataType,
+    DataTypes,
+    DateType,
+    DoubleType,
+    FloatType,
+    IntegralType,
+    LocalZonedTimestampType,
+    NullType,
+    TimestampType,
+    TimeType,
+)
 from penstock.sql.functions.casts import cast_sql
 from penstock.sql.functions.common_types import common_type
 from penstock.sql.functions.comparison import UNORDERED, compare_text, comparison_type
@@ -63,10 +74,25 @@ def _render_if(args: Sequence[Arg], result: DataType) -> str:
     return f"if({args[0].sql}, {as_type(args[1], result)}, {as_type(args[2], result)})"
 
 
+def _point_of_time(types: Sequence[DataType]) -> DataType | None:
+    """What points of time of several kinds become: the day or the time of day, else a moment."""
+    known = [t for t in types if not isinstance(t, NullType)]
+    kinds = {type(t) for t in known}
+    if len(kinds) == 2 and TimestampType in kinds:
+        for kind in (DateType, TimeType):
+            if kind in kinds:
+                return next(t for t in known if isinstance(t, kind)).nullable()
+        if LocalZonedTimestampType in kinds:
+            return LocalZonedTimestampType(max(t.precision for t in known))  # type: ignore[attr-defined]
+    return None
+
+
 def _infer_coalesce(name: str, least: int, args: Sequence[ArgType]) -> DataType:
     if len(args) < least:
         raise refuse(name, args, f"{name}(value, value, ...)")
-    found = branches_type(name, args, args)
+    found = _point_of_time([a.type for a in args]) or branches_type(name, args, args)
+    if isinstance(found, NullType):
+        raise refuse(name, args, "CAST(NULL AS ...)", why="illegal use of NULL")
     return found.with_nullability(all(a.type.is_nullable for a in args))
 
 
@@ -93,9 +119,11 @@ def _render_nullif(args: Sequence[Arg], result: DataType) -> str:
 def _infer_extreme(name: str, args: Sequence[ArgType]) -> DataType:
     if not args:
         raise refuse(name, args, f"{name}(value, ...)")
-    found = branches_type(name, args, args)
+    found = _point_of_time([a.type for a in args]) or branches_type(name, args, args)
     if isinstance(found, UNORDERED):
         raise refuse(name, args, f"{name}(<COMPARABLE>, ...)", why="these values have no order")
+    if isinstance(found, FloatType) and any(isinstance(a.type, DoubleType) for a in args):
+        found = DoubleType()
     return found.with_nullability(nullable(args))
 
 
@@ -144,7 +172,16 @@ def _is_decimal(args: Sequence[Arg], result: DataType) -> str:
 
 _TEXT_OR_NUMBER: list[Signature] = [(CHARACTER,), (NUMERIC,)]
 scalar("IS_ALPHA", _TEXT_OR_NUMBER, _BOOL, r"coalesce(CAST({0} AS STRING) RLIKE '^\\p{{L}}+$', FALSE)")
-scalar("IS_DIGIT", _TEXT_OR_NUMBER, _BOOL, r"coalesce(CAST({0} AS STRING) RLIKE '^\\p{{Nd}}+$', FALSE)")
+scalar(
+    "IS_DIGIT",
+    _TEXT_OR_NUMBER,
+    _BOOL,
+    render=lambda args, result: (
+        "TRUE"
+        if isinstance(args[0].type, IntegralType)
+        else rf"coalesce(CAST({args[0].sql} AS STRING) RLIKE '^\\p{{Nd}}+$', FALSE)"
+    ),
+)
 scalar("IS_DECIMAL", _TEXT_OR_NUMBER, _BOOL, render=_is_decimal)
 
 

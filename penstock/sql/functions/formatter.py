@@ -50,9 +50,9 @@ def java_format(pattern: str, *args: Any) -> str:
 
 
 def _padded(text: str, flags: str, width: str | None) -> str:
-    if width is None:
-        return text
-    return text.ljust(int(width)) if "-" in flags else text.rjust(int(width))
+    """As wide as asked for, which Java counts in units of 16 bits."""
+    missing = int(width or 0) - len(text.encode("utf-16-be", "surrogatepass")) // 2
+    return text + " " * missing if "-" in flags else " " * missing + text
 
 
 def _one(value: Any, flags: str, width: str | None, precision: str | None, letter: str) -> str:
@@ -64,7 +64,8 @@ def _one(value: Any, flags: str, width: str | None, precision: str | None, lette
     else:
         return _number(value, flags, width, precision, letter)
     if precision is not None:
-        text = text[: int(precision)]
+        data = text.encode("utf-16-be", "surrogatepass")[: int(precision) * 2]
+        text = data.decode("utf-16-be", "replace")
     return _padded(text.upper() if letter.isupper() else text, flags, width)
 
 

@@ -8,7 +8,7 @@ and ON ERROR make of these is decided in the Spark expression, so that an error 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from penstock.common.datatypes import (
     ArrayType,
@@ -17,8 +17,14 @@ from penstock.common.datatypes import (
     DataTypes,
     DateType,
     DayTimeIntervalType,
+    DoubleType,
     FloatType,
+    IntType,
     LocalZonedTimestampType,
+    MapType,
+    MultisetType,
+    NullType,
+    RowType,
     TimeType,
     VariantType,
     YearMonthIntervalType,
@@ -30,7 +36,6 @@ from penstock.sql.functions.rules import (
     ANY,
     BOOLEAN,
     CHARACTER,
-    literal_text,
     maybe,
     never,
     nullable,
@@ -40,7 +45,7 @@ from penstock.sql.functions.rules import (
     rest,
     scalar,
 )
-from penstock.sql.functions.text import fail, let, string, typed_null, udf
+from penstock.sql.functions.text import cast, fail, let, quoted_name, string, typed_null, udf
 
 _RAW = ("penstock_json_object(", "penstock_json_array(", "penstock_json_raw(")
 _NOT_IN_JSON = (DateType, TimeType, DayTimeIntervalType, YearMonthIntervalType)
@@ -97,16 +102,23 @@ def _returning(args: Sequence[ArgType]) -> DataType:
     return DataTypes.STRING()
 
 
-def _path_checked(name: str, args: Sequence[ArgType]) -> None:
-    literal_text(args[1], name, "its path")
+def json_kind(result: DataType) -> str | None:
+    """What JSON_VALUE has to find for its result type, None if it cannot return that type.
+
+    Flink reads nothing from JSON texts: `RETURNING INTEGER` fails for "42" as it does for 4.2.
+    """
+    if CHARACTER.has(result):
+        return "TEXT"
+    kinds: dict[type[DataType], str] = {BooleanType: "BOOLEAN", IntType: "INTEGER", DoubleType: "DOUBLE"}
+    return kinds.get(type(result))
 
 
 def _value_type(args: Sequence[ArgType]) -> DataType:
-    _path_checked("JSON_VALUE", args)
     result = _returning(args)
-    if isinstance(result, (ArrayType, VariantType)):
+    if json_kind(result) is None:
         raise ValidationError(
-            f"JSON_VALUE cannot return {result.as_summary()}", do="use JSON_QUERY for arrays"
+            f"JSON_VALUE cannot return {result.as_summary()}",
+            do="return STRING, BOOLEAN, INTEGER or DOUBLE and CAST that, or use JSON_QUERY for arrays",
         )
     return result
 
@@ -123,14 +135,16 @@ def _value(args: Sequence[Arg], result: DataType) -> str:
     on_empty = behaviour(3, "nothing is at the path, and ERROR ON EMPTY was asked for")
     on_error = behaviour(5, "the document or path is wrong, and ERROR ON ERROR was asked for")
 
-    def choose(r: str, empty: str, error: str) -> str:
-        value = cast_sql(Arg(f"substring({r}, 2)", DataTypes.STRING()), result)
-        if isinstance(result, BooleanType):
-            value = f"CAST(substring({r}, 2) AS BOOLEAN)"
-        tag = f"substring({r}, 1, 1)"
-        return f"CASE {tag} WHEN 'V' THEN {value} WHEN 'E' THEN {empty} WHEN 'X' THEN {error} END"
+    kind = json_kind(result)
 
-    called = udf("json_value", args[0].sql, args[1].sql)
+    def choose(r: str, empty: str, error: str) -> str:
+        text, tag = f"substring({r}, 2)", f"substring({r}, 1, 1)"
+        value = text if kind == "TEXT" else cast(text, result)
+        other = fail(f"concat('JSON_VALUE: ', {text}, {string(f' is no {kind}')})")
+        wrong = "" if kind == "TEXT" else f" WHEN 'T' THEN {other}"
+        return f"CASE {tag} WHEN 'V' THEN {value} WHEN 'E' THEN {empty} WHEN 'X' THEN {error}{wrong} END"
+
+    called = udf("json_value", args[0].sql, args[1].sql, string(str(kind)))
     lazy = "raise_error" in on_empty + on_error
     if lazy:
         return let(lambda r: choose(r, on_empty, on_error), called)
@@ -147,7 +161,6 @@ scalar(
 
 
 def _query_type(args: Sequence[ArgType]) -> DataType:
-    _path_checked("JSON_QUERY", args)
     result = _returning(args)
     is_texts = isinstance(result, ArrayType) and CHARACTER.has(result.element_type)
     if not (is_texts or CHARACTER.has(result)):
@@ -194,11 +207,28 @@ scalar(
 
 def checked_json_value(name: str, arg: ArgType) -> None:
     """Refuses values that JSON has no form for."""
-    if isinstance(arg.type, _NOT_IN_JSON):
-        raise ValidationError(
-            f"{name}: {arg.type.as_summary()} cannot be converted into JSON",
-            do="CAST it to STRING or TIMESTAMP",
-        )
+    if isinstance(arg.type, NullType):
+        raise ValidationError(f"{name}: the type of NULL is not known", do="CAST it to a type")
+    for part in _leaves(arg.type):
+        if isinstance(part, _NOT_IN_JSON):
+            raise ValidationError(
+                f"{name}: {part.as_summary()} cannot be converted into JSON",
+                do="CAST it to STRING or TIMESTAMP",
+            )
+
+
+def _leaves(data_type: DataType) -> Iterator[DataType]:
+    """The types of the values inside."""
+    if isinstance(data_type, (ArrayType, MultisetType)):
+        yield from _leaves(data_type.element_type)
+    elif isinstance(data_type, MapType):
+        yield from _leaves(data_type.key_type)
+        yield from _leaves(data_type.value_type)
+    elif isinstance(data_type, RowType):
+        for field in data_type:
+            yield from _leaves(field.data_type)
+    else:
+        yield data_type
 
 
 def json_argument(arg: Arg) -> tuple[str, str]:
@@ -207,14 +237,27 @@ def json_argument(arg: Arg) -> tuple[str, str]:
         return arg.sql, "TRUE"
     if isinstance(arg.type, FloatType):
         return f"CAST({arg.sql} AS DOUBLE)", "FALSE"
-    if isinstance(arg.type, LocalZonedTimestampType):
-        return (
-            f"date_format(to_utc_timestamp({arg.sql}, current_timezone()), \"yyyy-MM-dd'T'HH:mm:ss.SSS'Z'\")",
-            "FALSE",
-        )
     if isinstance(arg.type, VariantType):
         return f"to_json({arg.sql})", "TRUE"
-    return arg.sql, "FALSE"
+    return _with_instants(arg.sql, arg.type), "FALSE"
+
+
+def _with_instants(sql: str, data_type: DataType) -> str:
+    """The value with moments as texts of UTC: `2024-02-29T12:00:00Z`, with a fraction of a second if there is one."""
+    if not any(isinstance(part, LocalZonedTimestampType) for part in _leaves(data_type)):
+        return sql
+    if isinstance(data_type, ArrayType):
+        return f"transform({sql}, e -> {_with_instants('e', data_type.element_type)})"
+    if isinstance(data_type, MapType):
+        return f"transform_values({sql}, (k, e) -> {_with_instants('e', data_type.value_type)})"
+    if isinstance(data_type, RowType):
+        parts = [
+            f"{string(f.name)}, {_with_instants(f'({sql}).{quoted_name(f.name)}', f.data_type)}"
+            for f in data_type
+        ]
+        return f"if(({sql}) IS NULL, NULL, named_struct({', '.join(parts)}))"
+    utc = f"date_format(to_utc_timestamp({sql}, current_timezone()), \"yyyy-MM-dd'T'HH:mm:ss.SSSSSS\")"
+    return f"concat(regexp_replace({utc}, '([.]000000|000)$', ''), 'Z')"
 
 
 def _json_string(args: Sequence[Arg], result: DataType) -> str:
@@ -232,8 +275,8 @@ def _object_type(args: Sequence[ArgType]) -> DataType:
     if len(args) % 2 == 0:
         raise refuse("JSON_OBJECT", args, "JSON_OBJECT([KEY] name VALUE value, ...)")
     for key in args[1::2]:
-        if not CHARACTER.has(key.type):
-            raise refuse("JSON_OBJECT", args[1:], "names that are CHARACTER")
+        if not CHARACTER.has(key.type) or key.type.is_nullable:
+            raise refuse("JSON_OBJECT", args[1:], "names that are CHARACTER and never NULL")
     for value in args[2::2]:
         checked_json_value("JSON_OBJECT", value)
     return DataTypes.STRING(False)

@@ -1,9 +1,7 @@
-"""Reading and writing JSON the way Flink does, in plain Python.
+"""Reading, querying and writing JSON the way Flink does, in plain Python.
 
-Numbers keep their text (2.50 stays 2.50), objects are written with sorted keys and without blanks. Paths
-are JSONPath: `$`, `.name`, `['name']`, `[0]`, `[-1]`, `[1,2]`, `[1:3]`, `[*]`, `..name`, `[?(@.a > 1)]`. A path
-is *definite* if it names one place; then a place that is not there is an error in strict mode and nothing in
-lax mode. Any other path gives the list of what it finds. A path without a mode is strict.
+Numbers keep their text (2.50 stays 2.50), objects are written with sorted keys and without blanks. Paths are those of
+`json_paths.py`.
 """
 
 from __future__ import annotations
@@ -13,16 +11,12 @@ import datetime as dt
 import decimal
 import json
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
-
-class NotFound(Exception):
-    """Nothing is at the path."""
+from penstock.sql.functions.json_paths import PathError, path_of
 
 
 def _refuse_constant(name: str) -> Any:
@@ -33,186 +27,63 @@ _FAST = msgspec.json.Decoder(float_hook=decimal.Decimal)
 _PATIENT = json.JSONDecoder(parse_float=decimal.Decimal, parse_constant=_refuse_constant)
 
 
+_BLANKS = " \t\r\n"
+
+
 def read(text: str) -> Any:
     """The document as Python values, numbers with a fraction as Decimal; raises ValueError.
 
-    What the fast decoder does not take is for the other to judge: only that one takes half a surrogate pair.
+    What the fast decoder does not take is for the other to judge: only that one takes half a surrogate pair. What
+    stands behind the first value is not looked at, as long as a blank or a sign parts them: `1 2` is 1.
     """
     try:
         return _FAST.decode(text)
     except (msgspec.DecodeError, UnicodeError):
-        return _PATIENT.decode(text)
-
-
-# --- paths ----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Step:
-    """One step of a path: kind is "keys", "items", "slice", "all", "deep" or "filter"."""
-
-    kind: str
-    value: Any = None
-
-    @property
-    def is_definite(self) -> bool:
-        return self.kind in ("keys", "items") and len(self.value) == 1
-
-
-@dataclass(frozen=True)
-class Path:
-    lax: bool
-    steps: tuple[Step, ...]
-
-    @cached_property
-    def is_definite(self) -> bool:
-        return all(step.is_definite for step in self.steps)
-
-
-_STEP = re.compile(
-    r"\.\.(?P<deep>[\w$-]+|\*)|\.?\[\s*(?P<all>\*)\s*\]|\.(?P<star>\*)|\.(?P<name>[^.\[\]]+)"
-    r"|\.?\[\s*(?P<keys>(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")(?:\s*,\s*(?:'[^']*'|\"[^\"]*\"))*)\s*\]"
-    r"|\.?\[\s*(?P<from>-?\d*)\s*:\s*(?P<to>-?\d*)\s*\]|\.?\[\s*(?P<items>-?\d+(?:\s*,\s*-?\d+)*)\s*\]"
-    r"|\.?\[\s*\?\s*\((?P<filter>.*?)\)\s*\]"
-)
-
-
-@lru_cache(maxsize=512)
-def path_of(text: str) -> Path:
-    """The parsed path; raises ValueError."""
-    found = re.match(r"\s*(?:(lax|strict)\s+)?(.*)$", text, re.IGNORECASE | re.DOTALL)
-    assert found is not None
-    lax, body = (found[1] or "").lower() == "lax", found[2].strip()
-    if not body.startswith("$"):
-        body = "$." + body
-    steps, at = [], 1
-    while at < len(body):
-        step = _STEP.match(body, at)
-        if step is None:
-            raise ValueError(f"cannot read the JSON path {text!r} at {body[at:]!r}")
-        steps.append(_step(step))
-        at = step.end()
-    return Path(lax, tuple(steps))
-
-
-def _step(m: re.Match[str]) -> Step:
-    if m["deep"]:
-        return Step("deep", m["deep"])
-    if m["all"] or m["star"]:
-        return Step("all")
-    if m["name"]:
-        return Step("keys", (m["name"].strip(),))
-    if m["keys"]:
-        return Step(
-            "keys",
-            tuple(a or b for a, b in re.findall(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"", m["keys"])),
-        )
-    if m["items"]:
-        return Step("items", tuple(int(i) for i in m["items"].split(",")))
-    if m["filter"] is not None:
-        return Step("filter", _condition(m["filter"]))
-    return Step("slice", tuple(int(t) if t else None for t in (m["from"], m["to"])))
-
-
-def _condition(text: str) -> tuple[tuple[Step, ...], str | None, Any]:
-    found = re.match(r"\s*@(?P<path>[^\s=!<>]*)\s*(?:(?P<op>==|!=|<=|>=|<|>)\s*(?P<value>.+?))?\s*$", text)
-    if not found:
-        raise ValueError(f"cannot read the filter {text!r}")
-    value = found["value"]
-    if value is not None:
-        value = json.loads(
-            '"' + value[1:-1] + '"' if value.startswith("'") else value, parse_float=decimal.Decimal
-        )
-    return path_of("$" + found["path"]).steps, found["op"], value
-
-
-def query(text: str, path_text: str) -> tuple[Path, Any]:
-    """What is at the path; raises NotFound or ValueError in strict mode, gives None instead in lax mode."""
-    path = path_of(path_text)
-    try:
-        document = read(text)
-    except (ValueError, RecursionError):
-        if path.lax:
-            return path, None
-        raise
-    if not path.is_definite:
-        return path, list(_walk(document, path.steps))
-    try:
-        return path, _follow(document, path.steps)
-    except NotFound:
-        if path.lax:
-            return path, None
-        raise
-
-
-def _follow(value: Any, steps: Iterable[Step]) -> Any:
-    for step in steps:
-        if step.kind == "keys" and len(step.value) == 1:  # nearly always
-            if not isinstance(value, dict) or step.value[0] not in value:
-                raise NotFound
-            value = value[step.value[0]]
-            continue
-        found = list(_children(value, step))
-        if not found:
-            raise NotFound
-        value = found[0]
+        pass
+    start = text.lstrip(_BLANKS)
+    value, end = _PATIENT.raw_decode(start)
+    behind = start[end : end + 1]
+    if behind and behind not in _BLANKS and not isinstance(value, (str, dict, list)):
+        is_word = value is None or isinstance(value, bool)
+        if not is_word or behind.isalnum():
+            raise ValueError(f"{behind!r} stands behind the JSON value")
     return value
 
 
-def _walk(value: Any, steps: tuple[Step, ...]) -> Iterator[Any]:
-    if not steps:
-        yield value
-        return
-    for child in _children(value, steps[0]):
-        yield from _walk(child, steps[1:])
+# --- queries --------------------------------------------------------------------------------------------
+
+_MODE = re.compile(r"\s*(lax|strict)\s+(.+)", re.IGNORECASE | re.DOTALL)
 
 
-def _children(value: Any, step: Step) -> Iterator[Any]:
-    if step.kind == "keys" and isinstance(value, dict):
-        yield from (value[key] for key in step.value if key in value)
-    elif step.kind == "items" and isinstance(value, list):
-        yield from (value[i] for i in step.value if -len(value) <= i < len(value))
-    elif step.kind == "slice" and isinstance(value, list):
-        yield from value[slice(*step.value)]
-    elif step.kind == "all" and isinstance(value, (dict, list)):
-        yield from value.values() if isinstance(value, dict) else value
-    elif step.kind == "deep":
-        yield from _deep(value, step.value)
-    elif step.kind == "filter" and isinstance(value, (dict, list)):
-        candidates = value if isinstance(value, list) else [value]
-        yield from (item for item in candidates if _holds(item, *step.value))
+def query(text: str, path_text: str) -> tuple[bool, Any]:
+    """Whether the path is lax, and what is there.
 
+    A path is strict unless it says `lax`. In strict mode nothing may be missing; in lax mode a document that is none
+    and a place that is not there give None, or an empty list. A path that is none is an error in both.
 
-def _deep(value: Any, name: str) -> Iterator[Any]:
-    if isinstance(value, dict):
-        if name != "*" and name in value:
-            yield value[name]
-        for child in value.values():
-            if name == "*":
-                yield child
-            yield from _deep(child, name)
-    elif isinstance(value, list):
-        for child in value:
-            if name == "*":
-                yield child
-            yield from _deep(child, name)
-
-
-def _holds(item: Any, steps: tuple[Step, ...], operator: str | None, wanted: Any) -> bool:
+    Raises:
+        ValueError: The document or the path is none, or a strict path finds nothing.
+    """
+    mode = _MODE.fullmatch(path_text)
+    lax, spec = (False, path_text) if mode is None else (mode[1].lower() == "lax", mode[2])
     try:
-        value = _follow(item, steps)
-    except NotFound:
-        return False
-    if operator is None:
-        return True
-    if operator in ("==", "!="):
-        return (value == wanted) == (operator == "==")
+        document = read(text)
+    except (ValueError, RecursionError):
+        if lax:
+            return lax, None
+        raise
+    if document is None:
+        raise ValueError("the document is null")
+    path = path_of(spec)
     try:
-        return bool(
-            {"<": value < wanted, "<=": value <= wanted, ">": value > wanted, ">=": value >= wanted}[operator]
-        )
-    except TypeError:
-        return False
+        value = path.read(document)
+    except PathError:
+        if lax:
+            return lax, None if path.is_definite else []
+        raise
+    if value is None and not lax:
+        raise ValueError("a strict path needs a value that is not null")
+    return lax, value
 
 
 # --- writing --------------------------------------------------------------------------------------------
@@ -246,7 +117,9 @@ def write(value: Any) -> str:
     if isinstance(value, (int, decimal.Decimal)):
         return str(value)
     if isinstance(value, float):
-        return str(decimal.Decimal(java_double(value))) if value - value == 0 else f'"{java_double(value)}"'
+        if value - value != 0:
+            return f'"{java_double(value)}"'
+        return str(decimal.Decimal(java_double(value))) if value else "0.0"
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, dt.datetime):
@@ -261,6 +134,13 @@ def write(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return "[" + ",".join(map(write, value)) + "]"
     return json.dumps(str(value))
+
+
+def scalar_text(value: Any) -> str:
+    """A value as text: texts are themselves, everything else is JSON."""
+    if isinstance(value, str):
+        return value
+    return java_double(value) if isinstance(value, float) else write(value)
 
 
 def _moment(value: dt.datetime) -> str:

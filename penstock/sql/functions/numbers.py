@@ -7,8 +7,10 @@ Spark would give NULL.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 
 from penstock.common.datatypes import (
+    MAX_DECIMAL_PRECISION,
     DataType,
     DataTypes,
     DecimalType,
@@ -29,7 +31,7 @@ from penstock.sql.functions.rules import (
     opt,
     scalar,
 )
-from penstock.sql.functions.text import cast, let, string, udf
+from penstock.sql.functions.text import cast, fail, let, string, udf
 
 _DOUBLE = of(DataTypes.DOUBLE)
 _NAN, _MINUS_INFINITY = "DOUBLE('NaN')", "DOUBLE('-Infinity')"
@@ -81,10 +83,28 @@ for _name in (
     "RADIANS",
 ):
     scalar(_name, (NUMERIC,), _DOUBLE, f"{_name.lower()}(CAST({{0}} AS DOUBLE))", how="spark")
-scalar("SQRT", (NUMERIC,), _DOUBLE, "sqrt(CAST({0} AS DOUBLE))", how="spark")
+scalar(
+    "SQRT",
+    (NUMERIC,),
+    _DOUBLE,
+    # Flink's is the power of 0.5, which makes 0.0 of -0.0 and is infinite at both ends.
+    lambda a: let(
+        lambda x: f"if({x} = DOUBLE('-Infinity'), DOUBLE('Infinity'), sqrt({x} + 0D))", f"CAST({a} AS DOUBLE)"
+    ),
+)
 scalar("COT", (NUMERIC,), _DOUBLE, "cot(CAST({0} AS DOUBLE))", how="spark")
 scalar("POWER", (NUMERIC, NUMERIC), _DOUBLE, "power(CAST({0} AS DOUBLE), CAST({1} AS DOUBLE))", how="spark")
-scalar("ATAN2", (NUMERIC, NUMERIC), _DOUBLE, "atan2(CAST({0} AS DOUBLE), CAST({1} AS DOUBLE))", how="spark")
+
+
+def _atan2(y: str, x: str) -> str:
+    """Spark's own takes -0.0 for 0.0."""
+    negative = "{0} = 0 AND CAST({0} AS STRING) = '-0.0'"
+    return let(
+        lambda y, x: f"if({negative.format(y)}, - atan2(0D, {x}), atan2({y}, {x}))", _double(y), _double(x)
+    )
+
+
+scalar("ATAN2", (NUMERIC, NUMERIC), _DOUBLE, _atan2)
 scalar("LN", (NUMERIC,), _DOUBLE, render=_log_of("ln"))
 scalar("LOG10", (NUMERIC,), _DOUBLE, render=_log_of("log10"))
 scalar("LOG2", (NUMERIC,), _DOUBLE, render=_log_of("log2"))
@@ -123,9 +143,24 @@ def _round_type(args: Sequence[ArgType]) -> DataType:
 
 def _round(args: Sequence[Arg], result: DataType) -> str:
     digits = args[1].literal if len(args) > 1 else 0
+    if isinstance(digits, int) and isinstance(args[0].type, DecimalType):
+        return _rounded_decimal_text(args[0].sql, args[0].type, digits, result)
     if isinstance(digits, int):
         return cast(f"round({args[0].sql}, {digits})", result)
     return cast(udf("round", f"CAST({args[0].sql} AS STRING)", args[1].sql), result)
+
+
+def _rounded_decimal_text(sql: str, source: DecimalType, digits: int, result: DataType) -> str:
+    """Spark's round fails where the result has a digit too many; a cast rounds as well, and gives NULL there."""
+    if source.precision < MAX_DECIMAL_PRECISION or digits >= source.scale:
+        return cast(f"round({sql}, {digits})", result)
+    if digits >= 0:
+        return cast(sql, result)
+    if -digits > source.precision - source.scale:
+        return f"if({sql} IS NULL, NULL, {cast('0', result)})"
+    unit = f"CAST('{Decimal(1).scaleb(digits):f}' AS DECIMAL({1 - digits}, {-digits}))"
+    whole = f"CAST(CAST({sql} AS DECIMAL(38, 0)) * {unit} AS DECIMAL(38, 0))"
+    return cast(f"({whole} * CAST('{10**-digits}' AS DECIMAL({1 - digits}, 0)))", result)
 
 
 def _truncate(args: Sequence[Arg], result: DataType) -> str:
@@ -142,8 +177,16 @@ def _truncate(args: Sequence[Arg], result: DataType) -> str:
             ),
             args[0].sql,
         )
-    return cast(
-        udf("truncate", f"CAST({args[0].sql} AS STRING)", args[1].sql if len(args) > 1 else "0"), result
+    cut = udf("truncate", f"CAST({args[0].sql} AS STRING)", args[1].sql if len(args) > 1 else "0")
+    if isinstance(args[0].type, DecimalType):
+        return cast(cut, result)
+    message = fail(f"concat('TRUNCATE: ', {{0}}, {string(' has no digits')})")
+    return let(
+        lambda x, t: (
+            f"if(isnan({x}) OR abs({x}) = DOUBLE('Infinity'), {message.format(x)}, {cast(t, result)})"
+        ),
+        args[0].sql,
+        cut,
     )
 
 
@@ -162,8 +205,15 @@ def whole_number(function: str, args: Sequence[Arg], result: DataType) -> str:
         return cast(f"{function}({args[0].sql})", result)
     # Spark's own gives BIGINT, which is too narrow for large doubles.
     near = "floor" if function == "floor" else "ceil"
+    # It has no -0.0 either, which is what CEIL makes of all from there to -1.
+    kept = "{0} = floor({0})" if function == "floor" else "{0} = ceil({0})"
+    zero = cast("'-0.0'", result)
+    small = "" if function == "floor" else f" WHEN {{0}} > -1 AND {{0}} < 0 THEN {zero}"
     return let(
-        lambda x: f"if(abs({x}) < 9.0E15, {cast(f'{near}({x})', result)}, {x})",
+        lambda x: (
+            f"CASE WHEN abs({x}) >= 9.0E15 OR isnan({x}) OR {kept.format(x)} THEN {x}{small.format(x)} "
+            f"ELSE {cast(f'{near}({x})', result)} END"
+        ),
         args[0].sql,
     )
 

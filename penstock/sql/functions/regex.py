@@ -18,7 +18,7 @@ from penstock.sql.functions.regex_shape import group_of, is_good_pattern
 from penstock.sql.functions.registry import Arg, Render
 from penstock.sql.functions.rules import CHARACTER, INTEGER, maybe, of, opt, scalar
 from penstock.sql.functions.strings import quoted_replacement
-from penstock.sql.functions.text import let, string, udf
+from penstock.sql.functions.text import fail, let, string, udf
 
 _BOOLEAN = of(DataTypes.BOOLEAN)
 
@@ -29,9 +29,9 @@ def _escape_of(args: Sequence[Arg], name: str) -> str | None:
     if len(args) < 3:
         return None
     escape = args[2].literal
-    if not isinstance(escape, str) or len(escape) != 1:
+    if not isinstance(escape, str) or len(escape) > 1:
         raise ValidationError(f"{name}: the escape text {escape!r} is not one character")
-    return escape
+    return escape or None
 
 
 def like_tokens(pattern: str, escape: str | None) -> list[tuple[str, str]]:
@@ -60,8 +60,13 @@ def like_regex(pattern: str, escape: str | None) -> str:
     return "\\A" + "".join(parts[kind](c) for kind, c in like_tokens(pattern, escape)) + "\\z"
 
 
+_SIGNS = r"\.[]{}()*+-?^$|&#~"
+_SPECIAL, _BEHIND_BACKSLASH = r"([\\.\[\]{}()*+\-?^$|&#~])", r"\\$1"
+"""What Java's expressions take for more than itself, and the replacement that quotes it."""
+
+
 def _quote(c: str) -> str:
-    return "\\" + c if c in r"\.[]{}()*+-?^$|&#~" else c
+    return "\\" + c if c in _SIGNS else c
 
 
 def _like_literal(x: str, pattern: str, escape: str | None) -> str:
@@ -98,40 +103,61 @@ def _like(name: str, args: Sequence[Arg]) -> str:
     escape = _escape_of(args, name)
     if isinstance(args[1].literal, str):
         return _like_literal(args[0].sql, args[1].literal, escape)
-    # U+0001 stands for "no escape character": Spark wants one.
-    return f"({args[0].sql} LIKE {args[1].sql} ESCAPE {string(escape or chr(1))})"
+    if escape is None:
+        quoted = f"regexp_replace({args[1].sql}, {string(_SPECIAL)}, {string(_BEHIND_BACKSLASH)})"
+        body = f"replace(replace({quoted}, '%', '(?s:.*)'), '_', '.')"
+        return f"({args[0].sql} RLIKE concat('\\\\A', {body}, '\\\\z'))"
+    return _matched(args, udf("like_regex", args[1].sql, string(escape)))
+
+
+def _matched(args: Sequence[Arg], regex: str) -> str:
+    """Whether the text matches an expression that was made from the pattern; NULL says that there is none."""
+    wrong = string("this is no pattern: ")
+
+    def test(text: str, pattern: str, made: str) -> str:
+        failing = fail(f"concat({wrong}, {pattern})")
+        return f"if({text} IS NULL OR {pattern} IS NULL, NULL, {text} RLIKE coalesce({made}, {failing}))"
+
+    return let(test, args[0].sql, args[1].sql, regex)
 
 
 # --- SIMILAR TO -----------------------------------------------------------------------------------------
 
 
 def similar_regex(pattern: str, escape: str | None) -> str:
-    """The Java regular expression of a SIMILAR TO pattern."""
+    """The Java regular expression of a SIMILAR TO pattern; raises ValidationError."""
     out, i, in_class = [], 0, False
     while i < len(pattern):
         c = pattern[i]
         if escape is not None and c == escape:
             i += 1
-            if i == len(pattern):
-                raise ValidationError(f"the pattern {pattern!r} ends with its escape character")
+            if i == len(pattern) or pattern[i] not in _SIMILAR_SIGNS + escape:
+                raise ValidationError(f"the pattern {pattern!r} has nothing to escape behind {escape!r}")
             out.append(_quote(pattern[i]))
+        elif in_class and pattern.startswith("[:", i):
+            name = _posix_name(pattern, i)
+            out.append(_POSIX[name.upper()])
+            i += len(name) + 3
         elif in_class:
             in_class = c != "]"
-            out.append("\\" + c if c in "\\[" and not pattern.startswith("[:", i) else c)
-        elif c == "[":
-            in_class = True
-            out.append(c)
-        elif c == "%":
-            out.append("(?s:.*)")
-        elif c == "_":
-            out.append(".")
-        else:
+            if c in _SIMILAR_SIGNS and c not in "]^-":
+                raise ValidationError(f"{c!r} cannot stand in a list of characters, as in {pattern!r}")
             out.append("\\\\" if c == "\\" else c)
+        else:
+            in_class = c == "["
+            out.append({"%": "(?s:.*)", "_": ".", "\\": "\\\\", "$": "\\$"}.get(c, c))
         i += 1
-    body = re.sub(r"\[:(\w+):\]", lambda m: _POSIX.get(m.group(1).upper(), m.group(0)), "".join(out))
-    return f"\\A(?:{body})\\z"
+    return f"\\A(?:{''.join(out)})\\z"
 
 
+def _posix_name(pattern: str, at: int) -> str:
+    found = re.compile(r"\[:(\w+):\]").match(pattern, at)
+    if found is None or found[1].upper() not in _POSIX:
+        raise ValidationError(f"the pattern {pattern!r} has an unknown class of characters")
+    return found[1]
+
+
+_SIMILAR_SIGNS = "[]()|^-+*_%?{}"
 _POSIX = {
     "ALPHA": "\\p{Alpha}",
     "UPPER": "\\p{Upper}",
@@ -145,9 +171,12 @@ _POSIX = {
 
 def _similar(name: str, args: Sequence[Arg]) -> str:
     escape = _escape_of(args, name)
-    if isinstance(args[1].literal, str):
+    if not isinstance(args[1].literal, str):
+        return _matched(args, udf("similar_regex", args[1].sql, string(escape or "")))
+    try:
         return f"({args[0].sql} RLIKE {string(similar_regex(args[1].literal, escape))})"
-    return f"({args[0].sql} RLIKE {udf('similar_regex', args[1].sql, string(escape or ''))})"
+    except ValidationError as error:  # a wrong pattern fails where there is a text to match
+        return f"if({args[0].sql} IS NULL, NULL, {fail(string(str(error)))})"
 
 
 _Test = Callable[[str, Sequence[Arg]], str]
@@ -187,7 +216,7 @@ def _guarded(args: Sequence[Arg], body: Callable[..., str], otherwise: str = "NU
 
 
 def _regexp(args: Sequence[Arg], result: DataType) -> str:
-    return _guarded(args, lambda s, p: f"({s} RLIKE {p} AND {p} <> '')", "FALSE")
+    return _guarded(args, lambda s, p: f"if({p} = '', if({s} IS NULL, NULL, FALSE), {s} RLIKE {p})", "FALSE")
 
 
 def _replace(args: Sequence[Arg], result: DataType) -> str:

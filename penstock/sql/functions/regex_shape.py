@@ -24,11 +24,12 @@ _PLAIN = re.compile(
     r"""(?:[\w\s\-,:;!#%&'"/<=>@`~.*+?^$|()\[\]]     # signs that mean the same
        |\{\d{1,3}(?:,\d{0,3})?\}                     # a{2,3}, and no other brace
        |\\[dDwWsSbBtnrf]
+       |\(\?<[A-Za-z][A-Za-z0-9]*>
        |\\[!-/:-@\[-`{-~]                            # punctuation stands for itself
        )*""",
     re.ASCII | re.X,
 )
-_OPENING = re.compile(r"\(\?(?![:=!>]|[ims]+[:)])")
+_OPENING = re.compile(r"\(\?(?![:=!>]|[ims]+[:)]|<[=!]|P<)")
 _ODD_CLASS = re.compile(r"\[\^?\]|\[[^\]]*(?:\[|&&)")
 _WORD_EDGE_IN_CLASS = re.compile(r"\[[^\]]*\\[bB]")
 
@@ -42,6 +43,9 @@ def is_good_pattern(pattern: object) -> bool:
     """
     if not isinstance(pattern, str) or not _PLAIN.fullmatch(pattern):
         return False
+    if "(?P" in pattern:
+        return False
+    pattern = _in_python(pattern)
     bare = re.sub(r"\\.", "", pattern)
     if _OPENING.search(bare) or _ODD_CLASS.search(bare) or _WORD_EDGE_IN_CLASS.search(pattern):
         return False
@@ -50,6 +54,11 @@ def is_good_pattern(pattern: object) -> bool:
     except (re.error, OverflowError, RecursionError):
         return False
     return True
+
+
+def _in_python(pattern: str) -> str:
+    """Groups with names, as Python writes them."""
+    return re.sub(r"(?<!\\)\(\?<(?![=!])", "(?P<", pattern)
 
 
 @dataclass(frozen=True)
@@ -72,7 +81,7 @@ def group_of(pattern: str, number: int) -> Group | None:
     >>> group_of("(&|^)channel_id=([^&]*)", 2), group_of("(a)?b", 1)
     (Group(always=True, may_be_empty=True), Group(always=False, may_be_empty=False))
     """
-    parsed = _sre.parse(pattern)
+    parsed = _sre.parse(_in_python(pattern))
     if number == 0:
         return Group(True, parsed.getwidth()[0] == 0)
     return _find(parsed, number, always=True)

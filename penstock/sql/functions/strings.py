@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from penstock.common.datatypes import (
     MAX_LENGTH,
@@ -76,7 +76,9 @@ scalar(
     "LOCATE",
     (CHARACTER, CHARACTER, opt(INTEGER)),
     _INT,
-    lambda sub, s, start="1": f"locate({sub}, {s}, if({start} < 1, 1, CAST({start} AS INT)))",
+    lambda sub, s, start="1": (
+        f"if({start} IS NULL, NULL, locate({sub}, {s}, if({start} < 1, 1, CAST({start} AS INT))))"
+    ),
 )
 for _name, _param in (("STARTSWITH", "startswith"), ("ENDSWITH", "endswith")):
     scalar(_name, [(CHARACTER, CHARACTER), (BINARY, BINARY)], _BOOLEAN, f"{_param}({{0}}, {{1}})")
@@ -105,7 +107,7 @@ def _substring(args: Sequence[Arg], result: DataType) -> str:
         plain = f"substring({s}, {p})" if n is None else f"substring({s}, {p}, {n})"
         whens = f" WHEN {n} < 0 THEN NULL" if n is not None else ""
         if not (isinstance(start, int) and start >= 0):
-            whens += f" WHEN {p} < 0 AND - {p} > char_length({s}) THEN ''"
+            whens += f" WHEN {p} < - char_length({s}) THEN ''"
         return f"CASE{whens} ELSE {plain} END" if whens else plain
 
     return let(cut, *texts)
@@ -133,17 +135,37 @@ def _overlay_type(args: Sequence[ArgType]) -> DataType:
     return VarCharType(length, nullable(args))
 
 
+def in_units(text: str) -> str:
+    """The text as Java sees it, two bytes for a unit: a sign beyond the BMP has two units."""
+    return f"encode({text}, 'UTF-16BE')"
+
+
+def _by_units(plain: Callable[..., str], wide: Callable[..., str], *texts: str) -> str:
+    """`plain` where a character of the texts is a unit, else `wide`, which counts units."""
+    short = " AND ".join(f"octet_length({t}) = char_length({t})" for t in texts)
+    return f"if({short}, {plain(*texts)}, decode({wide(*map(in_units, texts))}, 'UTF-16BE'))"
+
+
 def _overlay(s: str, r: str, p: str, n: str | None = None) -> str:
     def text(s: str, r: str, p: str, n: str) -> str:
+        known = f"{r} IS NULL OR {p} IS NULL OR {n} IS NULL OR {s} IS NULL"
+        plain = _by_units(lambda a, b: placed(a, b, p, n, 1), lambda a, b: placed(a, b, p, n, 2), s, r)
+        return f"if({known}, NULL, {plain})"
+
+    def placed(s: str, r: str, p: str, n: str, size: int) -> str:
+        length, times = f"octet_length({s})", "" if size == 1 else " * 2"
         # With a length of zero the tail is dropped, too: Flink keeps it only for positive lengths.
-        tail = f"if({p} + {n} <= char_length({s}) AND {n} > 0, substring({s}, {p} + {n}), '')"
-        inside = f"{p} > 0 AND {p} <= char_length({s})"
-        known = f"{r} IS NULL OR {p} IS NULL OR {n} IS NULL"
-        placed = f"concat(substring({s}, 1, {p} - 1), {r}, {tail})"
-        return f"CASE WHEN {known} THEN NULL WHEN {inside} THEN {placed} ELSE {s} END"
+        behind = f"({p} + {n} - 1){times}"
+        tail = f"if({behind} < {length} AND {n} > 0, substring({s}, {behind} + 1), {s0(s)})"
+        inside = f"{p} > 0 AND {p}{times} <= {length}"
+        return f"if({inside}, concat(substring({s}, 1, ({p} - 1){times}), {r}, {tail}), {s})"
+
+    def s0(s: str) -> str:
+        return f"substring({s}, 1, 0)"
 
     if n is None:
-        return let(lambda s, r, p: text(s, r, p, f"char_length({r})"), s, r, p)
+        units = "octet_length({0}) div 2"
+        return let(lambda s, r, p: text(s, r, p, units.format(in_units(r))), s, r, p)
     return let(text, s, r, p, n)
 
 
@@ -151,9 +173,13 @@ scalar("OVERLAY", (CHARACTER, CHARACTER, INTEGER, opt(INTEGER)), _overlay_type, 
 
 
 def _pad(function: str) -> object:
-    return lambda s, n, p: let(
-        lambda s, n, p: f"if({n} < 0 OR {p} = '', NULL, {function}({s}, {n}, {p}))", s, n, p
-    )
+    def padded(s: str, n: str, p: str) -> str:
+        made = _by_units(
+            lambda a, b: f"{function}({a}, {n}, {b})", lambda a, b: f"{function}({a}, {n} * 2, {b})", s, p
+        )
+        return f"if({n} < 0 OR {p} = '', NULL, {made})"
+
+    return lambda s, n, p: let(padded, s, n, p)
 
 
 for _name in ("LPAD", "RPAD"):
@@ -192,8 +218,8 @@ def _concat_type(args: Sequence[ArgType]) -> DataType:
 scalar("||", [(CHARACTER, CHARACTER)], _concat_type, "concat({0}, {1})")
 scalar(
     "CONCAT",
-    [(CHARACTER, rest(CHARACTER)), (BINARY, rest(BINARY))],
-    lambda args: (DataTypes.BYTES if BINARY.has(args[0].type) else DataTypes.STRING)(nullable(args)),
+    (CHARACTER, rest(CHARACTER)),
+    _STRING,
     lambda *a: f"concat({', '.join(a)})",
     how="spark",
 )
@@ -236,6 +262,8 @@ scalar(
 
 def _elt_type(args: Sequence[ArgType]) -> DataType:
     found = common_type([a.type for a in args[1:]])
+    if isinstance(args[0].literal, int) and args[0].literal < 0:
+        raise refuse("ELT", args, "ELT(<INTEGER>, ...)", why=f"the index {args[0].literal} is negative")
     if found is None:
         raise refuse("ELT", args, "ELT(<INTEGER>, <CHARACTER>, ...)", "ELT(<INTEGER>, <BINARY>, ...)")
     return found.nullable()
@@ -313,8 +341,8 @@ scalar(
     "PARSE_URL",
     (CHARACTER, CHARACTER, opt(CHARACTER)),
     _MAYBE_STRING,
-    lambda *a: f"try_parse_url({', '.join(a)})",
-    how="spark",
+    lambda *a: udf("parse_url", *a),
+    how="udf",
 )
 scalar("INET_ATON", (CHARACTER,), maybe(DataTypes.BIGINT), lambda s: udf("inet_aton", s), how="udf")
 scalar(
@@ -368,10 +396,12 @@ def _split(s: str, d: str) -> str:
 
 def _str_to_map(s: str, pairs: str = "','", values: str = "'='") -> str:
     def build(s: str, p: str, v: str) -> str:
-        parts = f"split(regexp_replace({s}, concat('(', {p}, ')+$'), ''), {p})"
-        entry = f"named_struct('key', split(e, {v}, 2)[0], 'value', get(split(e, {v}, 2), 1))"
-        made = f"map_from_entries(transform({parts}, e -> {entry}))"
-        return f"if({s} = '', CAST(map() AS MAP<STRING, STRING>), {made})"
+        kept = f"regexp_replace({s}, concat('(', {p}, ')+$'), '')"
+        first = f"if({v} = '', substring(e, 1, 1), split(e, {v}, 2)[0])"
+        second = f"if({v} = '', substring(e, 2), get(split(e, {v}, 2), 1))"
+        entry = f"named_struct('key', {first}, 'value', {second})"
+        made = f"map_from_entries(transform(split({kept}, {p}), e -> {entry}))"
+        return f"if({kept} = '', CAST(map() AS MAP<STRING, STRING>), {made})"
 
     return let(build, s, pairs, values)
 

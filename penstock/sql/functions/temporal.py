@@ -45,7 +45,7 @@ from penstock.sql.functions.rules import (
     refuse,
     scalar,
 )
-from penstock.sql.functions.text import let, string, udf
+from penstock.sql.functions.text import fail, let, string, udf
 
 # --- EXTRACT and its short forms ------------------------------------------------------------------------
 
@@ -71,6 +71,15 @@ _CLOCK_FIELDS = {
     "MICROSECOND": "floor((extract(SECOND FROM {0}) % 1) * 1000000)",
     "NANOSECOND": "floor((extract(SECOND FROM {0}) % 1) * 1000000) * 1000",
 }
+_EARLY_FIELDS = {
+    "HOUR": "{m} % 86400000 div 3600000",
+    "MINUTE": "{m} % 3600000 div 60000",
+    "SECOND": "{m} % 60000 div 1000",
+    "MILLISECOND": "{m} % 1000",
+    "MICROSECOND": "({m} % 1000 * 1000 + floor(extract(SECOND FROM {x}) * 1000000) % 1000)",
+    "NANOSECOND": "({m} % 1000 * 1000 + floor(extract(SECOND FROM {x}) * 1000000) % 1000) * 1000",
+}
+"""Fields of moments before 1970, of which `m` are the milliseconds."""
 
 
 def extract_text(unit: str, arg: Arg) -> str:
@@ -81,32 +90,38 @@ def extract_text(unit: str, arg: Arg) -> str:
             if isinstance(arg.type, DayTimeIntervalType)
             else "INTERVAL YEAR TO MONTH"
         )
-        return f"CAST(extract({unit} FROM CAST({arg.sql} AS {wide})) AS BIGINT)"
+        length = f"CAST({arg.sql} AS {wide})"
+        if unit == "MILLISECOND":
+            return f"CAST(CAST({length} AS DECIMAL(20, 6)) * 1000 % 1000 AS BIGINT)"
+        return f"CAST(extract({unit} FROM {length}) AS BIGINT)"
     if unit == "EPOCH":
         return f"CAST({_epoch(arg)} AS BIGINT)"
     if unit in _DATE_FIELDS:
-        day = arg.sql if isinstance(arg.type, DateType) else f"CAST({arg.sql} AS DATE)"
-        return f"CAST({_DATE_FIELDS[unit].format(day)} AS BIGINT)"
+        day = arg.sql if isinstance(arg.type, DateType) else let(at.day_of, at.local(arg))
+        return f"CAST({let(_DATE_FIELDS[unit].format, day)} AS BIGINT)"
     if isinstance(arg.type, DateType):
         return f"if({arg.sql} IS NULL, NULL, 0L)"
-    return f"CAST({let(lambda x: _CLOCK_FIELDS[unit].format(x), arg.sql)} AS BIGINT)"
+    if isinstance(arg.type, TimeType):
+        return f"CAST({let(_CLOCK_FIELDS[unit].format, arg.sql)} AS BIGINT)"
+    return let(lambda x: _clock_field(unit, x), at.local(arg))
+
+
+def _clock_field(unit: str, x: str) -> str:
+    early = let(lambda m, x: _EARLY_FIELDS[unit].format(m=m, x=x), at.millis_of(x), x)
+    return f"if({x} < {at.EPOCH}, CAST({early} AS BIGINT), CAST({_CLOCK_FIELDS[unit].format(x)} AS BIGINT))"
 
 
 def _epoch(arg: Arg) -> str:
     if isinstance(arg.type, DateType):
         return f"datediff({arg.sql}, DATE'1970-01-01') * 86400L"
-    if isinstance(arg.type, LocalZonedTimestampType):
-        return f"unix_seconds({arg.sql})"
-    if isinstance(arg.type, TimeType):
-        return f"time_to_micros({arg.sql}) div 1000000"
-    return f"floor(CAST(({arg.sql} - {at.EPOCH}) AS DECIMAL(20, 6)))"
+    return f"{at.millis_of(at.local(arg))} div 1000"
 
 
 def _extract_type(args: Sequence[ArgType]) -> DataType:
     unit = at.unit_name(literal_text(args[0], "EXTRACT", "its unit"), "EXTRACT")
     source = args[1].type
     clock = unit in _CLOCK_FIELDS
-    if isinstance(source, TimeType) and not (clock or unit == "EPOCH"):
+    if isinstance(source, TimeType) and (not clock or unit in ("MICROSECOND", "NANOSECOND")):
         raise refuse("EXTRACT", args[1:], why=f"a TIME has no {unit}")
     if isinstance(source, YearMonthIntervalType) and unit not in ("YEAR", "MONTH"):
         raise refuse("EXTRACT", args[1:], why=f"this interval has no {unit}")
@@ -186,6 +201,9 @@ def _diff_type(args: Sequence[ArgType]) -> DataType:
     _unit_of(args, "TIMESTAMPDIFF")
     if isinstance(args[1].type, TimeType) != isinstance(args[2].type, TimeType):
         raise refuse("TIMESTAMPDIFF", args[1:], why="a time of day has no distance from a date")
+    moments = [isinstance(a.type, LocalZonedTimestampType) for a in args[1:]]
+    if any(moments) and not all(moments):
+        raise refuse("TIMESTAMPDIFF", args[1:], why="a TIMESTAMP_LTZ has a distance only from its like")
     return DataTypes.INT(nullable(args[1:]))
 
 
@@ -204,6 +222,8 @@ def _add_text(args: Sequence[Arg], result: DataType) -> str:
     if isinstance(result, TimeType):
         moved = at.add_units(unit, count, f"make_timestamp_ntz(DATE'1970-01-02', {moment.sql})")
         return f"CAST({moved} AS TIME)"
+    if isinstance(result, LocalZonedTimestampType):
+        return at.add_to_moment(unit, count, moment.sql)
     return at.add_units(unit, count, at.local(moment) if isinstance(moment.type, DateType) else moment.sql)
 
 
@@ -231,8 +251,11 @@ def _minus_date(args: Sequence[Arg], result: DataType) -> str:
     if isinstance(end.type, TimeType):
         day = "make_timestamp_ntz(DATE'1970-01-01', {0})"
         return f"({day.format(end.sql)} - {day.format(start.sql)})"
-    if type(end.type) is type(start.type):
-        return f"({end.sql} - {start.sql})"
+    if isinstance(end.type, LocalZonedTimestampType) and isinstance(start.type, LocalZonedTimestampType):
+        micros = f"(unix_micros({end.sql}) - unix_micros({start.sql}))"
+        return (
+            f"make_dt_interval(0, 0, 0, CAST(CAST({micros} AS DECIMAL(20, 0)) / 1000000 AS DECIMAL(18, 6)))"
+        )
     return f"({at.local(end)} - {at.local(start)})"
 
 
@@ -277,16 +300,20 @@ scalar("CURRENT_WATERMARK", (TIMESTAMP,), lambda args: args[0].type.nullable(), 
 _ISO = ("yyyy-MM-dd HH:mm:ss", "yyyy-MM-dd", "yyyy-MM-dd HH:mm:ss.SSS")
 
 
-def _check_pattern(arg: ArgType | Arg, name: str) -> None:
-    if isinstance(arg.literal, str):
-        try:
-            java_time.tokens(arg.literal)
-        except java_time.PatternError as error:
-            raise ValidationError(f"{name}: {error}") from None
+def wrong_pattern(pattern: str) -> str | None:
+    """What is wrong with the pattern of a timestamp, which has no zone to show."""
+    try:
+        zones = [token.letter for token in java_time.tokens(pattern) if token.letter in tuple("VzOXxZ")]
+    except java_time.PatternError as error:
+        return str(error)
+    return f"a timestamp has no zone to show for {zones[0]!r}" if zones else None
 
 
 def format_text(moment: str, pattern: Arg) -> str:
     """A TIMESTAMP_NTZ text as text; constant patterns are put together from pieces of Spark's own text form."""
+    wrong = wrong_pattern(pattern.literal) if isinstance(pattern.literal, str) else None
+    if wrong is not None:  # fails where there is something to format
+        return f"if({moment} IS NULL, NULL, {fail(string(wrong))})"
     pieces = text_pieces(pattern.literal) if isinstance(pattern.literal, str) else None
     if pieces is None:
         return udf("date_format", moment, pattern.sql)
@@ -294,7 +321,9 @@ def format_text(moment: str, pattern: Arg) -> str:
     if any(token.letter == "S" for token in java_time.tokens(pattern.literal)):
         # The fraction, which Spark leaves out where it is zero, is filled up to nine digits.
         shown = let(lambda t: f"rpad(if(instr({t}, '.') = 0, concat({t}, '.'), {t}), 29, '0')", shown)
-    return let(lambda x: f"concat({', '.join(p.format(x) for p in pieces)}, substring({x}, 1, 0))", shown)
+    return let(
+        lambda x: f"concat({', '.join([*(p.format(x) for p in pieces), f'substring({x}, 1, 0)'])})", shown
+    )
 
 
 def _date_format(args: Sequence[Arg], result: DataType) -> str:
@@ -305,13 +334,11 @@ def _date_format(args: Sequence[Arg], result: DataType) -> str:
     return format_text(at.local(source), args[1])
 
 
-def _date_format_type(args: Sequence[ArgType]) -> DataType:
-    _check_pattern(args[1], "DATE_FORMAT")
-    return DataTypes.STRING()
-
-
 scalar(
-    "DATE_FORMAT", [(TIMESTAMP, CHARACTER), (CHARACTER, CHARACTER)], _date_format_type, render=_date_format
+    "DATE_FORMAT",
+    [(TIMESTAMP, CHARACTER), (CHARACTER, CHARACTER)],
+    maybe(DataTypes.STRING),
+    render=_date_format,
 )
 
 
@@ -428,4 +455,4 @@ scalar(
     render=_to_ltz,
 )
 
-__all__ = ["extract_text", "format_text"]
+__all__ = ["extract_text", "format_text", "wrong_pattern"]

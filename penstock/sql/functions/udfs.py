@@ -17,11 +17,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from penstock.common import java_time, roaring
+from penstock.common.errors import ValidationError
 from penstock.common.json_keys import unique_keys
 from penstock.sql.functions import json_documents
 from penstock.sql.functions.formatter import FormatError, java_format
 from penstock.sql.functions.java_random import JavaRandom
 from penstock.sql.functions.java_regex import java_pattern
+from penstock.sql.functions.java_url import query_value, url_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -178,26 +180,66 @@ def _inet_aton(text: str) -> int | None:
 
 
 @_udf("string")
+def _parse_url(text: str, part: str, key: str | None = None) -> str | None:
+    url = url_of(text)
+    if url is None:
+        return None
+    if key is not None:
+        return query_value(url.query, key) if part == "QUERY" else None
+    return url.part(part)
+
+
+@_udf("string")
 def _json_quote(text: str) -> str:
-    return json.dumps(text).replace("/", "\\/")
+    """As Flink does it, which writes a sign beyond the BMP as its number and then the second half of its pair."""
+    quoted = "".join(json.dumps(c)[1:-1] if ord(c) < 0x10000 else _beyond(c) for c in text)
+    return '"' + quoted.replace("/", "\\/") + '"'
+
+
+def _beyond(sign: str) -> str:
+    low = 0xDC00 + (ord(sign) - 0x10000) % 0x400
+    return f"\\u{ord(sign):04x}\\u{low:04x}"
 
 
 @_udf("string")
 def _json_unquote(text: str) -> str:
+    """What stands between the quotes, if the text begins with a JSON text; it need not end there."""
     if len(text) < 2 or not (text.startswith('"') and text.endswith('"')):
         return text
     try:
-        found = json.loads(text)
+        json_documents.read(text)
     except ValueError:
         return text
-    return found if isinstance(found, str) else text
+    return _ESCAPED.sub(_unescaped, text[1:-1])
+
+
+_ESCAPED = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    if found[1]:
+        return chr(int(found[1], 16))
+    return {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}.get(found[2], found[2])
 
 
 @_udf("string")
-def _similar_regex(pattern: str, escape: str) -> str:
+def _like_regex(pattern: str, escape: str) -> str | None:
+    from penstock.sql.functions.regex import like_regex
+
+    try:
+        return like_regex(pattern, escape)
+    except ValidationError:
+        return None
+
+
+@_udf("string")
+def _similar_regex(pattern: str, escape: str) -> str | None:
     from penstock.sql.functions.regex import similar_regex
 
-    return similar_regex(pattern, escape or None)
+    try:
+        return similar_regex(pattern, escape or None)
+    except ValidationError:
+        return None
 
 
 @_udf("string")
@@ -280,7 +322,10 @@ def _convert_tz(text: str, source: str, target: str) -> str | None:
     moment = None if found is None else found.moment(lenient=True)
     if moment is None:
         return None
-    zones = [java_time.zone_of(name) or dt.timezone.utc for name in (source, target)]
+    # A plain offset is no name of a zone, and what is none is UTC.
+    zones = [
+        (java_time.zone_of(z) if z[:1] not in "+-" else None) or dt.timezone.utc for z in (source, target)
+    ]
     utc = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
     shown = utc + dt.timedelta(seconds=java_time.to_epoch(moment, zones[0]))
     return java_time.format_time(shown.astimezone(zones[1]).replace(tzinfo=None), pattern)
@@ -302,7 +347,7 @@ def _is_json(text: str, kind: str) -> bool:
     return kind != "SCALAR" or not isinstance(value, (dict, list))
 
 
-_JSON_ERRORS = (ValueError, json_documents.NotFound, RecursionError)
+_JSON_ERRORS = (ValueError, RecursionError)
 
 
 @_udf("string")
@@ -314,19 +359,29 @@ def _json_exists(text: str, path: str) -> str:
 
 
 @_udf("string")
-def _json_value(text: str, path: str) -> str:
+def _json_value(text: str, path: str, kind: str) -> str:
+    """`kind` is "TEXT", or the only kind of JSON value that will do: "BOOLEAN", "INTEGER" or "DOUBLE"."""
     try:
-        parsed, value = json_documents.query(text, path)
+        lax, value = json_documents.query(text, path)
     except _JSON_ERRORS:
         return "X"
     if value is None or isinstance(value, (dict, list)):
-        return "E" if parsed.lax else "X"
-    return "V" + (value if isinstance(value, str) else json_documents.write(value))
+        return "E" if lax else "X"
+    shown = json_documents.scalar_text(value)
+    return ("V" if _JSON_KINDS[kind](value) else "T") + shown
+
+
+_JSON_KINDS: dict[str, Callable[[Any], bool]] = {
+    "TEXT": lambda v: True,
+    "BOOLEAN": lambda v: isinstance(v, bool),
+    "INTEGER": lambda v: isinstance(v, int) and not isinstance(v, bool) and -(1 << 31) <= v < 1 << 31,
+    "DOUBLE": lambda v: isinstance(v, (decimal.Decimal, float)),
+}
 
 
 def _wrapped(text: str, path: str, wrapper: str) -> tuple[str, Any]:
     try:
-        parsed, value = json_documents.query(text, path)
+        lax, value = json_documents.query(text, path)
     except _JSON_ERRORS:
         return "X", None
     if value is not None and (
@@ -334,7 +389,7 @@ def _wrapped(text: str, path: str, wrapper: str) -> tuple[str, Any]:
     ):
         value = [value]
     if not isinstance(value, (dict, list)):
-        return ("E" if parsed.lax else "X"), None
+        return ("E" if lax else "X"), None
     return "V", value
 
 
@@ -351,7 +406,7 @@ def _json_query_texts(text: str, path: str, wrapper: str) -> tuple[str, list[str
         return "X", None
     if tag != "V":
         return tag, None
-    return tag, [v if v is None or isinstance(v, str) else json_documents.write(v) for v in value]
+    return tag, [None if v is None else json_documents.scalar_text(v) for v in value]
 
 
 @_udf("string")

@@ -41,28 +41,17 @@ window("PERCENT_RANK", (), never(DataTypes.DOUBLE), _call("percent_rank"), DataT
 window("NTILE", (INTEGER,), never(DataTypes.BIGINT), _call("ntile"), DataTypes.INT())
 
 
-def _cume_dist(args: Sequence[Arg], result: DataType, window: str) -> str:
-    """Flink counts the rows up to this one and not its peers, so rows that are equal in the order differ."""
-    everything = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
-    return f"(row_number() OVER ({window}) / count(*) OVER ({window} {everything}))"
-
-
-def _cume_dist_type(args: Sequence[ArgType]) -> DataType:
-    check("CUME_DIST", [()], args)
-    return DataTypes.DOUBLE(False)
-
-
-register(FunctionDef("CUME_DIST", "window", _cume_dist_type, spark_over=_cume_dist))
+window("CUME_DIST", (), never(DataTypes.DOUBLE), _call("cume_dist"), DataTypes.DOUBLE())
 
 
 def _neighbour_type(name: str) -> Result:
     def result(args: Sequence[ArgType]) -> DataType:
         if len(args) < 3:
             return args[0].type.nullable()
-        found = common_type([args[0].type, args[2].type])
-        if found is None:
+        if common_type([args[0].type, args[2].type]) is None:
             raise refuse(name, args, f"{name}(value, offset, default of the value's type)")
-        return found
+        nullable = args[0].type.is_nullable or args[2].type.is_nullable
+        return args[0].type.with_nullability(nullable)
 
     return result
 

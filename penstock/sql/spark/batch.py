@@ -26,7 +26,7 @@ from penstock.sql.spark.decimal_sums import Sums, decimal_sums, way_after
 from penstock.sql.spark.local_rows import local_frame
 from penstock.sql.spark.text import SparkWriter
 from penstock.sql.spark.unscaled import UNSCALED
-from penstock.sql.spark.values import row_reader
+from penstock.sql.spark.values import row_reader, with_months
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -105,8 +105,8 @@ class BatchExecutor:
 
     def rows(self, plan: Plan) -> Iterator[Row]:
         """Runs the query and gives its rows, converted to Python values."""
-        read = row_reader([f.type for f in plan.fields])
-        return read(self._run(plan, lambda frame: frame.toArrow()))
+        types = [f.type for f in plan.fields]
+        return row_reader(types)(self._run(plan, lambda frame: with_months(frame, types).toArrow()))
 
     def insert(self, sink: InsertInto) -> None:
         """Writes the input of a sink, all or nothing where the connector can do that.

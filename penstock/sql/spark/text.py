@@ -21,6 +21,8 @@ from penstock.common.datatypes import (
     BigIntType,
     DataType,
     DayTimeIntervalType,
+    DoubleType,
+    FloatType,
     LocalZonedTimestampType,
     NullType,
     YearMonthIntervalType,
@@ -237,7 +239,10 @@ class SparkWriter:
                 return f"SELECT {self._list(calls)} FROM {source} HAVING count(1) > 0"
             return f"SELECT {self._list(calls) if calls else 'count(1) AS c0'} FROM {source}"
         if plan.grouping_sets is None:
-            return f"SELECT {self._list([*keys, *calls])} FROM {source} GROUP BY {', '.join(keys)}"
+            shown, grouped = zip(
+                *(_key_texts(k.type, text) for k, text in zip(plan.keys, keys, strict=True)), strict=True
+            )
+            return f"SELECT {self._list([*shown, *calls])} FROM {source} GROUP BY {', '.join(grouped)}"
         return self._grouping_sets(plan, source, columns)
 
     def _users_only(
@@ -425,6 +430,14 @@ class SparkWriter:
 
 _EVERY_ROW = Arg("*", BigIntType(False))
 """The argument of COUNT(*)."""
+
+
+def _key_texts(data_type: DataType, key: str) -> tuple[str, str]:
+    """How a grouping key is shown and what is grouped by: for Flink 0.0 and -0.0 are two groups, for Spark one."""
+    if not isinstance(data_type, (FloatType, DoubleType)):
+        return key, key
+    negative = f"({key} = 0 AND CAST({key} AS STRING) = '-0.0')"
+    return f"if({negative}, CAST('-0.0' AS {spark_type(data_type)}), {key})", f"{key}, {negative}"
 
 
 def _is_constant(rex: Rex) -> bool:

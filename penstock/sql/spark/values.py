@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.common.datatypes import (
     ArrayType,
@@ -15,9 +15,13 @@ from penstock.common.datatypes import (
     MapType,
     MultisetType,
     RowType,
+    YearMonthIntervalType,
 )
 from penstock.common.time import Instant
 from penstock.common.types import Row, make_row
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 Convert = Callable[[Any], Any]
 _EPOCH = dt.datetime(1970, 1, 1)
@@ -43,6 +47,36 @@ def row_reader(types: Sequence[DataType]) -> Callable[[Any], Iterator[Row]]:
                 yield make_row(list(row))
 
     return read
+
+
+def with_months(frame: DataFrame, types: Sequence[DataType]) -> DataFrame:
+    """The frame with intervals of months as numbers of months: Arrow has no type that Spark would give them."""
+    if not any(_has_months(t) for t in types):
+        return frame
+    names = frame.columns
+    return frame.selectExpr(*(f"{_months(f'`{n}`', t)} AS `{n}`" for n, t in zip(names, types, strict=True)))
+
+
+def _has_months(data_type: DataType) -> bool:
+    return _months("x", data_type) != "x"
+
+
+def _months(sql: str, data_type: DataType) -> str:
+    """
+    >>> from penstock.common.datatypes import INTERVAL_MONTH
+    >>> _months("c0", ArrayType(INTERVAL_MONTH))
+    'transform(c0, e -> CAST(CAST(e AS INTERVAL MONTH) AS INT))'
+    """
+    if isinstance(data_type, YearMonthIntervalType):
+        return f"CAST(CAST({sql} AS INTERVAL MONTH) AS INT)"
+    if isinstance(data_type, ArrayType) and _has_months(data_type.element_type):
+        return f"transform({sql}, e -> {_months('e', data_type.element_type)})"
+    if isinstance(data_type, MapType) and _has_months(data_type.value_type):
+        return f"transform_values({sql}, (k, e) -> {_months('e', data_type.value_type)})"
+    if isinstance(data_type, RowType) and any(_has_months(f.data_type) for f in data_type):
+        parts = [f"'{f.name}', {_months(f'{sql}.`{f.name}`', f.data_type)}" for f in data_type]
+        return f"if({sql} IS NULL, NULL, named_struct({', '.join(parts)}))"
+    return sql
 
 
 def _plain(column: Any) -> list[Any]:
@@ -80,7 +114,7 @@ def _float(value: float) -> float:
 
 def _instant(value: dt.datetime) -> Instant:
     aware = value if value.tzinfo else value.replace(tzinfo=dt.timezone.utc)
-    micros = round((aware - _EPOCH_UTC) / dt.timedelta(microseconds=1))
+    micros = (aware - _EPOCH_UTC) // dt.timedelta(microseconds=1)
     seconds, rest = divmod(micros, 1_000_000)
     return Instant(seconds, rest * 1000)
 
@@ -90,8 +124,13 @@ def _map(data_type: MapType | MultisetType) -> Convert:
     key = converter(key_type) or _same
     value = (converter(data_type.value_type) if isinstance(data_type, MapType) else None) or _same
     return lambda pairs: {
-        (None if k is None else key(k)): (None if v is None else value(v)) for k, v in pairs
+        (None if k is None else _hashable(key(k))): (None if v is None else value(v)) for k, v in pairs
     }
+
+
+def _hashable(key: Any) -> Any:
+    """A key of a dict: an array is a tuple there."""
+    return tuple(map(_hashable, key)) if isinstance(key, list) else key
 
 
 def _row(data_type: RowType) -> Convert:

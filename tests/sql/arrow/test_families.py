@@ -41,8 +41,8 @@ def evaluate(sql: str, **columns: Any) -> list[Any]:
         ("i1 % i2", {"i1": [-7, 7, -(2**31)], "i2": [2, -2, -1]}, [-1, 1, 0]),
         ("q1 * q1", {"q1": [Decimal("99999999999999999999"), Decimal("1.5")]}, [None, Decimal("2.250000")]),
         ("p1 / 3", {"p1": [Decimal("10.00")]}, [Decimal("3.3333333333333")]),
-        ("d1 = d2", {"d1": [math.nan, 0.0, None], "d2": [math.nan, -0.0, 1.0]}, [True, True, None]),
-        ("d1 < d2", {"d1": [None, None, 1.0], "d2": [math.nan, 1.0, math.nan]}, [False, None, False]),
+        ("d1 = d2", {"d1": [math.nan, 0.0, None], "d2": [math.nan, -0.0, 1.0]}, [False, True, None]),
+        ("d1 < d2", {"d1": [None, None, 1.0], "d2": [math.nan, 1.0, math.nan]}, [None, None, False]),
         ("i1 IN (1, NULL)", {"i1": [1, 2, None]}, [True, None, None]),
         ("b1 AND b2", {"b1": [None, None, True], "b2": [False, True, None]}, [False, None, None]),
         ("CASE WHEN i2 <> 0 THEN i1 / i2 ELSE -1 END", {"i1": [4, 4, 4], "i2": [2, 0, None]}, [2, -1, -1]),
@@ -111,7 +111,7 @@ def test_decimals_are_rounded_half_up_and_checked() -> None:
 def test_texts_are_read_as_spark_reads_them() -> None:
     assert [read_integer(32, t) for t in (" 42 ", ".", "1.9", "\t1", "1\n", "+")] == [42, 0, 1, None, 1, None]
     assert [read_double(t) for t in ("1d", "0x1p3", "inf", "1e400")] == [1.0, 8.0, None, math.inf]
-    assert [read_decimal(1, t) for t in ("0e50", "1e39", "0.05", "")] == [0, None, 1, None]
+    assert [read_decimal(38, 1, t) for t in ("0e50", "1e39", "0.05", "")] == [0, None, 1, None]
     assert read_timestamp(3, 0, "1970-01-31 00:00:00.1239") == 30 * 86_400_000_000 + 123_000
     assert read_timestamp(3, 0, "1970-02-30") == read_timestamp(3, 0, "1970-02-28")
 
