@@ -6,6 +6,7 @@ RUN := $(BIN)/python tests/conformance/run.py
 STREAMING := $(addprefix tests/conformance/sql/,setops group_agg join over topn window cdc match)
 
 .PHONY: setup demo test lint types unit conformance conformance-datastream conformance-sql conformance-ways \
+        conformance-expressions conformance-expressions-all \
         recovery differential bench bench-sql bench-nexmark chaos clean
 
 setup: $(VENV)/.stamp
@@ -36,7 +37,7 @@ unit: setup
 	$(BIN)/python -m pytest --doctest-modules penstock tests --ignore=tests/recovery
 
 # What real Flink 2.3.0 answered. Streaming cases run straight and in one more way (tests/conformance/ways.py).
-conformance: conformance-datastream conformance-sql
+conformance: conformance-datastream conformance-sql conformance-expressions
 
 conformance-datastream: setup
 	$(RUN) --skips docs/differences.md tests/conformance/datastream tests/conformance/mixed
@@ -44,6 +45,16 @@ conformance-datastream: setup
 conformance-sql: setup
 	$(RUN) --skips docs/differences.md --mode batch $(addprefix tests/conformance/sql/,functions types ddl setops group_agg join over topn window cdc match)
 	$(RUN) --skips docs/differences.md --mode streaming --ways one --in-driver $(STREAMING)
+
+# Single expressions: those of the files that need few queries, and all of them.
+QUICK := json_path json_query json_value json_exists is_json json_build like similar_to regexp strings substring url hash \
+         arrays maps rows objects bitmaps variant math logic intervals typeof literals time_adding time_parts \
+         time_rounding time_zones time_epoch time_before_1970
+conformance-expressions: setup
+	$(RUN) --skips docs/differences.md $(patsubst %,tests/conformance/expressions/%.json,$(QUICK))
+
+conformance-expressions-all: setup
+	$(RUN) --skips docs/differences.md tests/conformance/expressions
 
 # Each streaming case in every way: cut into epochs, spread over subtasks, killed and restored. Takes hours.
 conformance-ways: setup

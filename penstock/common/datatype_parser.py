@@ -11,6 +11,7 @@ import re
 
 from penstock.common.datatypes import DataType, DataTypes, NullType, RowField, RowType, VariantType
 from penstock.common.errors import ValidationError
+from penstock.common.function_types import BitmapType
 
 _TOKEN = re.compile(r"\s*(`(?:[^`]|``)*`|'(?:[^']|'')*'|[A-Za-z_][\w$]*|\d+|[<>(),])")
 
@@ -216,6 +217,7 @@ _SIMPLE = {
     "BYTES": DataTypes.BYTES,
     "NULL": NullType,
     "VARIANT": VariantType,
+    "BITMAP": BitmapType,
 }
 
 _LENGTHS = {"CHAR", "CHARACTER", "VARCHAR", "BINARY", "VARBINARY"}

@@ -115,6 +115,33 @@ def format_time(value: dt.datetime, pattern: str, zone: dt.tzinfo | None = None)
     return "".join(t.text if not t.letter else _format(t, value, zone) for t in tokens(pattern))
 
 
+_SIMPLE_LETTERS = "GyYMLwWDdFEuaHkKhmsSzZX"
+
+
+def format_simple(value: dt.datetime, pattern: str, zone: dt.tzinfo | None = None) -> str:
+    """SimpleDateFormat, which differs in a few letters: `u` is the day of the week, `MMMMM` the whole name.
+
+    >>> format_simple(dt.datetime(2024, 2, 29, 15, 4, 5), "u MMMMM EE yy S")
+    '4 February Thu 24 0'
+    """
+    parts = tokens(pattern)
+    wrong = [part.letter for part in parts if part.letter and part.letter not in _SIMPLE_LETTERS]
+    if wrong:
+        raise PatternError(f"illegal pattern character {wrong[0]!r} in {pattern!r}")
+    return "".join(part.text if not part.letter else _format_simple(part, value, zone) for part in parts)
+
+
+def _format_simple(token: Token, v: dt.datetime, zone: dt.tzinfo | None) -> str:
+    letter, n = token.letter, token.count
+    if letter == "u":
+        return str(v.isoweekday()).zfill(n)
+    if letter == "S":
+        return str(v.microsecond // 1000).zfill(n)
+    if letter in "MLE" and n > 4:
+        return _format(Token(letter, 4), v, zone)
+    return _format(token, v, zone)
+
+
 def _name(name: str, count: int, short: int = 3) -> str:
     return name[:1] if count == 5 else name if count == 4 else name[:short]
 
@@ -209,8 +236,10 @@ class Fields:
         n = self.numbers
         year, month, day = n.get("y", 1970), n.get("M", 1), n.get("d", 1)
         if lenient:
+            if "Y" in n:
+                return _week_start(n["Y"], n.get("w", 1))
             first = dt.date(year + (month - 1) // 12, (month - 1) % 12 + 1, 1)
-            return first + dt.timedelta(days=n["D"] - 1 if "D" in n else day - 1)
+            return _of_its_time(first + dt.timedelta(days=n["D"] - 1 if "D" in n else day - 1))
         if "D" in n:
             return dt.date(year, 1, 1) + dt.timedelta(days=n["D"] - 1)
         if not (1 <= month <= 12 and 1 <= day <= 31 and 1 <= year <= 9999):
@@ -228,10 +257,26 @@ class Fields:
         hour, minute, second = self.hour(), n.get("m", 0), n.get("s", 0)
         if day is None:
             return None
-        if not lenient and not (0 <= hour <= 23 and minute <= 59 and second <= 59):
-            return None
         time = dt.timedelta(hours=hour, minutes=minute, seconds=second, microseconds=self.micros)
         return dt.datetime(day.year, day.month, day.day) + time
+
+
+def _week_start(year: int, week: int) -> dt.date:
+    """The Sunday of a week as in the United States, where the first week holds January 1."""
+    first = dt.date(year, 1, 1)
+    return first + dt.timedelta(days=(week - 1) * 7 - first.isoweekday() % 7)
+
+
+def _of_its_time(date: dt.date) -> dt.date:
+    """The day that had these numbers: before October 1582 they are the Julian calendar's.
+
+    >>> _of_its_time(dt.date(24, 2, 29)), _of_its_time(dt.date(1582, 10, 4))
+    (datetime.date(24, 2, 27), datetime.date(1582, 10, 14))
+    """
+    if date >= dt.date(1582, 10, 15):
+        return date
+    centuries = (date.year - (date.month <= 2)) // 100
+    return date + dt.timedelta(days=centuries - centuries // 4 - 2)
 
 
 def parse(text: str, pattern: str) -> dt.datetime | None:
@@ -280,7 +325,11 @@ def _read(
         fields.micros = int(digits) * 1000 if lenient else int(digits.ljust(6, "0")[:6])
         return found.end()
     value = int(digits)
-    if letter in "yuY":
+    if letter == "Y":
+        if lenient:  # else a year of weeks says nothing about the day
+            fields.numbers["Y"] = value
+        return found.end()
+    if letter in "yu":
         letter = "y"
         if token.count == 2 and len(digits) == 2:
             value += 2000

@@ -42,7 +42,7 @@ def build_difference(call: Call, compiler: Compiler) -> Node:
     start, end = call.args[1:]
     if unit in _MONTHS:
         kernel = partial(_months_apart, _MONTHS[unit])
-        return apply(kernel, pa.int32(), local_clock(start, compiler), local_clock(end, compiler))
+        return apply(kernel, pa.int32(), *_instants(start, end, compiler))
     return apply(partial(_units_apart, unit), pa.int32(), *_instants(start, end, compiler), fails=True)
 
 
@@ -83,7 +83,8 @@ def _months(start: Any, end: Any) -> Any:
 
 
 def _months_between(start: Any, end: Any) -> Any:
-    """Whole months from one clock to another; on the same day the time of day decides."""
+    """Whole months from one clock to another; on the same day the time of day decides, in milliseconds."""
+    start, end = start // 1000 * 1000, end // 1000 * 1000
     (start_day, start_time), (end_day, end_time) = np.divmod(start, DAY), np.divmod(end, DAY)
     months = _months(start_day, end_day)
     return months - ((end_time < start_time) & (add_months(start_day, months) == end_day))
@@ -97,7 +98,7 @@ def _months_apart(size: int, start: Datum, end: Datum) -> pa.Array:
 def build_minus_date(call: Call, compiler: Compiler) -> Node:
     """MINUS_DATE ('DAY TO SECOND', end, start) as an interval."""
     end, start = call.args[1:]
-    nodes = [local_clock(start, compiler), local_clock(end, compiler)]
+    nodes = _instants(start, end, compiler)
     if isinstance(call.type, YearMonthIntervalType):
         return apply(partial(_months_apart, 1), pa.int32(), *nodes)
     return apply(_length_between, pa.duration("us"), *nodes, fails=True)
@@ -120,11 +121,10 @@ def build_add(call: Call, compiler: Compiler) -> Node:
         return _add_to_date(unit, compiler.node(moment), count)
     if not isinstance(call.type, (TimestampType, LocalZonedTimestampType)):
         raise NoArrowForm(f"TIMESTAMPADD to {call.type}")
-    offset = compiler.offset_micros if isinstance(call.type, LocalZonedTimestampType) else 0
     node = _moment(moment, call.type, compiler)
     if unit in _MONTHS:
         months = apply(partial(_product, _MONTHS[unit]), pa.int32(), count)
-        return apply(partial(moment_in_months, 1, kind, offset), kind, node, months, fails=True)
+        return apply(partial(moment_in_months, 1, kind), kind, node, months, fails=True)
     length = apply(partial(_length, unit), pa.int64(), count, fails=True)
     return apply(partial(moved, 1, kind), kind, node, length, fails=True)
 

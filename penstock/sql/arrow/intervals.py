@@ -83,14 +83,13 @@ def _days_later(sign: int, date: Datum, length: Datum) -> pa.Array:
 
 
 def months_later(call: Call, nodes: list[Node], sign: int, compiler: Compiler) -> Node:
-    """A date or timestamp moved by months (an INT column); on the session's calendar if it is a moment."""
+    """A date or timestamp moved by months (an INT column); on the calendar of UTC if it is a moment."""
     kind = type_of(call)
     if isinstance(call.type, DateType):
         return apply(partial(date_in_months, sign), kind, *nodes, fails=True)
     if not isinstance(call.type, (TimestampType, LocalZonedTimestampType)):
         raise NoArrowForm(f"{call.type} and months")
-    offset = compiler.offset_micros if isinstance(call.type, LocalZonedTimestampType) else 0
-    return apply(partial(moment_in_months, sign, kind, offset), kind, *nodes, fails=True)
+    return apply(partial(moment_in_months, sign, kind), kind, *nodes, fails=True)
 
 
 def date_in_months(sign: int, date: Datum, months: Datum) -> pa.Array:
@@ -100,12 +99,12 @@ def date_in_months(sign: int, date: Datum, months: Datum) -> pa.Array:
     return column(_rows(days, date, months), pa.date32(), missing)
 
 
-def moment_in_months(sign: int, kind: pa.DataType, offset: int, moment: Datum, months: Datum) -> pa.Array:
+def moment_in_months(sign: int, kind: pa.DataType, moment: Datum, months: Datum) -> pa.Array:
     missing = nulls(moment, months)
-    days, rest = np.divmod(numbers(moment) + offset, DAY)
+    days, rest = np.divmod(numbers(moment), DAY)
     days = add_months(days, numbers(months).astype(np.int64) * sign)
     _check(days, missing, _LAST_DAY - 1)
-    return column(_rows(days * DAY + rest - offset, moment, months), kind, missing)
+    return column(_rows(days * DAY + rest, moment, months), kind, missing)
 
 
 def _rows(values: Any, *data: Datum) -> Any:

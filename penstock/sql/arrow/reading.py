@@ -158,6 +158,9 @@ def read_timestamp(precision: int, offset: int, text: str) -> int | None:
         return None
     year, month, day = int(found[1]), int(found[2]), int(found[3])
     hour, minute, second = (int(found[i] or 0) for i in (5, 6, 7))
+    if hour == 24 and not (minute or second or (found[8] or "").strip("0")):
+        days = _day(year, month, day)
+        return None if days is None else (days + 1) * DAY - offset
     if not (1 <= month <= 12 and hour < 24 and minute < 60 and second < 60):
         return None
     digits, days = found[8] or "", _day(year, month, day)

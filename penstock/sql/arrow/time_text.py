@@ -5,6 +5,7 @@ UNIX_TIMESTAMP.
 from __future__ import annotations
 
 import datetime as dt
+import re
 from functools import partial
 
 import pyarrow as pa
@@ -27,7 +28,7 @@ from penstock.sql.arrow.text import text_node
 from penstock.sql.arrow.udf_calls import udf_node
 from penstock.sql.arrow.values import is_scalar, nulls, numbers, per_value
 from penstock.sql.arrow.zones import fixed_offset
-from penstock.sql.functions.temporal import wrong_pattern
+from penstock.sql.functions.temporal import is_plain_pattern, wrong_pattern
 from penstock.sql.functions.udfs import UDFS
 from penstock.sql.plan.rex import Call
 
@@ -85,21 +86,29 @@ def _format_one(pattern: str, moment: dt.datetime) -> str:
 def build_date_format(call: Call, compiler: Compiler) -> Node:
     source, pattern = call.args[0], literal(call.args[1], "a date pattern")
     if isinstance(source.type, _TEXT):
+        _refuse_simple(pattern)
         return formatted(apply(_read_with_time, _CLOCK, text_node(source, compiler)), pattern)
     return formatted(local_clock(source, compiler), pattern)
 
 
 def _read_with_time(texts: pa.Array) -> pa.Array:
-    return read_timestamps(3, 0, _time_in, texts).cast(_CLOCK)
+    return read_timestamps(0, 0, _time_in, texts).cast(_CLOCK)
 
 
 def _time_in(text: str) -> int | None:
-    return read_timestamp(3, 0, text) if " " in text else None
+    return read_timestamp(0, 0, text) if " " in text else None
+
+
+def _refuse_simple(pattern: str) -> None:
+    """Only the letters that both of Java's formatters write alike."""
+    if not is_plain_pattern(pattern):
+        raise NoArrowForm(f"SimpleDateFormat with {pattern!r}")
 
 
 def build_from_unixtime(call: Call, compiler: Compiler) -> Node:
     """FROM_UNIXTIME (seconds[, pattern]), as the session's clock shows it."""
     pattern = literal(call.args[1], "a date pattern") if len(call.args) > 1 else _ISO[0]
+    _refuse_simple(pattern)
     node = _moment_of(call, 1_000_000, compiler.offset_micros, _CLOCK, compiler)
     return formatted(node, pattern)
 
@@ -201,7 +210,21 @@ def _read(precision: int, trim: bool, texts: pa.Array) -> pa.Array:
 
 
 def _read_one(precision: int, trim: bool, text: str) -> int | None:
-    return read_timestamp(precision, 0, text.strip(" ") if trim else text)
+    if not trim:
+        return read_timestamp(precision, 0, text)
+    found = read_timestamp(precision, 0, text.strip(" "))
+    late = _LATE.fullmatch(text.strip(" ")) if found is None else None
+    day = None if late is None else read_timestamp(0, 0, late[1])
+    if late is None or day is None:
+        return found
+    micros = int((late[5] or "")[: min(precision, 6)].ljust(6, "0"))
+    return day + (int(late[2]) * 3600 + int(late[3]) * 60 + int(late[4])) * 1_000_000 + micros
+
+
+_LATE = re.compile(
+    r"([0-9]{4}-[0-9]{1,2}-[0-9]{1,2}) ([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})(?:[.]([0-9]*))?", re.ASCII
+)
+"""With minutes or seconds that there are not, which a pattern lets pass."""
 
 
 def build_to_timestamp(call: Call, compiler: Compiler) -> Node:
@@ -225,6 +248,10 @@ def build_unix_timestamp(call: Call, compiler: Compiler) -> Node:
     if not call.args:
         raise NoArrowForm("UNIX_TIMESTAMP()")
     pattern = literal(call.args[1], "a date pattern") if len(call.args) > 1 else _ISO[0]
+    try:
+        java_time.tokens(pattern)
+    except java_time.PatternError as error:
+        raise NoArrowForm(str(error)) from None
     fixed = [constant(text, pa.string()) for text in (pattern, compiler.zone)]
     return udf_node("unix_timestamp", pa.int64(), text_node(call.args[0], compiler), *fixed)
 

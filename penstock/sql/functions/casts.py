@@ -235,6 +235,9 @@ def read_timestamp(x: str, precision: int) -> str:
     value = f"coalesce(try_cast({x} AS TIMESTAMP_NTZ), {fallback})"
     # Digits behind the precision are cut off in the text, which is cheaper than in the value.
     short = f"regexp_replace({x}, '([.][0-9]{{{min(precision, 6)}}})[0-9]*$', '$1')"
+    midnight = "^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2} 24:00?:00?([.]0*)?$"
+    following = f"CAST(date_add(try_cast(substring_index({x}, ' ', 1) AS DATE), 1) AS TIMESTAMP_NTZ)"
+    value = f"coalesce({value}, if({x} RLIKE '{midnight}', {following}, NULL))"
     return f"if({x} RLIKE '{shape}', {value.replace(f'try_cast({x} ', f'try_cast({short} ')}, NULL)"
 
 

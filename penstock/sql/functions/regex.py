@@ -17,7 +17,7 @@ from penstock.common.errors import ValidationError
 from penstock.sql.functions.regex_shape import group_of, is_good_pattern
 from penstock.sql.functions.registry import Arg, Render
 from penstock.sql.functions.rules import CHARACTER, INTEGER, maybe, of, opt, scalar
-from penstock.sql.functions.strings import quoted_replacement
+from penstock.sql.functions.strings import in_units, quoted_replacement
 from penstock.sql.functions.text import fail, let, string, udf
 
 _BOOLEAN = of(DataTypes.BOOLEAN)
@@ -260,17 +260,17 @@ scalar(
     maybe(DataTypes.INT),
     render=lambda a, r: _guarded(a, lambda s, p: f"regexp_count({s}, {p})"),
 )
-scalar(
-    "REGEXP_INSTR",
-    _TWO,
-    maybe(DataTypes.INT),
-    render=lambda a, r: _guarded(
-        a,
-        lambda s, p: (
-            f"CASE WHEN {s} RLIKE {p} THEN greatest(regexp_instr({s}, {p}), 1) WHEN NOT {s} RLIKE {p} THEN 0 END"
-        ),
-    ),
-)
+
+
+def _place(s: str, p: str) -> str:
+    """The place of the first match, which Java counts in units of 16 bits; 0 if there is none."""
+    place = f"greatest(regexp_instr({s}, {p}), 1)"
+    units = f"octet_length({in_units(f'substring({s}, 1, {place} - 1)')}) div 2 + 1"
+    found = f"if(octet_length({s}) = char_length({s}), {place}, CAST({units} AS INT))"
+    return f"CASE WHEN {s} RLIKE {p} THEN {found} WHEN NOT {s} RLIKE {p} THEN 0 END"
+
+
+scalar("REGEXP_INSTR", _TWO, maybe(DataTypes.INT), render=lambda a, r: _guarded(a, _place))
 scalar(
     "REGEXP_SUBSTR",
     _TWO,

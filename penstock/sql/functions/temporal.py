@@ -326,11 +326,35 @@ def format_text(moment: str, pattern: Arg) -> str:
     )
 
 
+def simple_text(moment: str, pattern: Arg) -> str:
+    """A TIMESTAMP_NTZ text as text by SimpleDateFormat, which agrees with the newer one in the plain letters."""
+    if isinstance(pattern.literal, str) and is_plain_pattern(pattern.literal):
+        return format_text(moment, pattern)
+    wrong = fail(f"concat('illegal pattern of a date: ', {pattern.sql})")
+    return let(
+        lambda m, p, shown: (
+            f"if({m} IS NULL OR {p} IS NULL, NULL, coalesce({shown}, {wrong.replace(pattern.sql, p)}))"
+        ),
+        moment,
+        pattern.sql,
+        udf("simple_format", moment, pattern.sql, "current_timezone()"),
+    )
+
+
+def is_plain_pattern(pattern: str) -> bool:
+    """Whether both of Java's formatters write the same."""
+    try:
+        parts = java_time.tokens(pattern)
+    except java_time.PatternError:
+        return False
+    return all(not part.letter or (part.letter in "yMdHms" and part.count <= 4) for part in parts)
+
+
 def _date_format(args: Sequence[Arg], result: DataType) -> str:
     source = args[0]
     if CHARACTER.has(source.type):
-        timed = let(lambda x: f"if(instr({x}, ' ') > 0, {read_timestamp(x, 3)}, NULL)", source.sql)
-        return format_text(timed, args[1])
+        timed = let(lambda x: f"if(instr({x}, ' ') > 0, {read_timestamp(x, 0)}, NULL)", source.sql)
+        return simple_text(timed, args[1])
     return format_text(at.local(source), args[1])
 
 
@@ -344,7 +368,7 @@ scalar(
 
 def _from_unixtime(args: Sequence[Arg], result: DataType) -> str:
     moment = f"CAST(timestamp_seconds({args[0].sql}) AS TIMESTAMP_NTZ)"
-    return format_text(
+    return simple_text(
         moment, args[1] if len(args) > 1 else Arg(string(_ISO[0]), DataTypes.STRING(), _ISO[0])
     )
 
@@ -355,7 +379,19 @@ scalar("FROM_UNIXTIME", (INTEGER, opt(CHARACTER)), maybe(DataTypes.STRING), rend
 def _unix_timestamp(s: str | None = None, pattern: str | None = None) -> str:
     if s is None:
         return "unix_timestamp()"
-    return udf("unix_timestamp", s, pattern or string(_ISO[0]), "current_timezone()")
+    if pattern is None:
+        return udf("unix_timestamp", s, string(_ISO[0]), "current_timezone()")
+    return let(
+        lambda x, p, found: (
+            f"if({x} IS NULL OR {p} IS NULL, NULL, coalesce({found}, {fail(f'concat({_ILLEGAL}, {p})')}))"
+        ),
+        s,
+        pattern,
+        udf("unix_timestamp", s, pattern, "current_timezone()"),
+    )
+
+
+_ILLEGAL = string("illegal pattern of a date: ")
 
 
 scalar(
@@ -379,11 +415,22 @@ def _parsed(args: Sequence[Arg], precision: int = 3) -> str:
     if len(args) < 2:
         return let(lambda x: read_timestamp(x, precision), args[0].sql)
     if args[1].literal in _ISO:
-        return let(lambda x: read_timestamp(x, precision), f"trim({args[0].sql})")
+        return let(lambda x: _read_leniently(x, precision), f"trim({args[0].sql})")
     form = iso_form(args[1].literal, _YEAR) if isinstance(args[1].literal, str) else None
     if form is not None:
         return let(lambda x: _read_form(form, x, precision), args[0].sql)
     return udf("to_timestamp", args[0].sql, args[1].sql, str(precision))
+
+
+def _read_leniently(x: str, precision: int) -> str:
+    """As CAST reads it; with a pattern, minutes and seconds may be more than there are: 12:60:00 is 13:00:00."""
+    second = f"[0-9]{{1,2}}(?:[.][0-9]{{0,{min(precision, 6)}}})?"
+    shape = f"^([0-9]{{4}}-[0-9]{{1,2}}-[0-9]{{1,2}}) ([0-9]{{1,2}}):([0-9]{{1,2}}):({second})[0-9]*$"
+    day, hour, minute, seconds = (f"regexp_extract({x}, '{shape}', {i})" for i in range(1, 5))
+    clock = f"CAST({hour} AS INT), CAST({minute} AS INT), CAST({seconds} AS DECIMAL(18, 6))"
+    length = f"make_dt_interval(0, {clock})"
+    late = f"{let(lambda d: read_timestamp(d, 0), day)} + {length}"
+    return f"coalesce({read_timestamp(x, precision)}, if({x} RLIKE '{shape}', {late}, NULL))"
 
 
 _YEAR = "(?!0000)[0-9]{4}"
@@ -394,7 +441,7 @@ def _read_form(form: IsoForm, x: str, precision: int) -> str:
     """Texts of the form are rewritten; of the others, those in the usual form are read all the same, as in Flink."""
     usual = f"regexp_replace({x}, {string(form.regex)}, {string(form.written('$'))})"
     other = f"if({x} RLIKE {string(_PLAIN)}, try_cast(trim({x}) AS TIMESTAMP_NTZ), NULL)"
-    read = let(lambda t: read_timestamp(t, precision), usual)
+    read = let(lambda t: _read_leniently(t, precision), usual)
     return f"if({x} RLIKE {string(form.regex)}, {read}, {at.cut_to_precision(other, precision)})"
 
 
@@ -438,11 +485,13 @@ def _to_ltz(args: Sequence[Arg], result: DataType) -> str:
 
 
 def _ltz_of_number(arg: Arg, precision: int) -> str:
+    if isinstance(arg.type, DecimalType):
+        arg = Arg(f"CAST({arg.sql} AS BIGINT)", DataTypes.BIGINT())
     whole = isinstance(arg.type, IntegralType)
     if whole and precision in (0, 3, 6):
         function = {0: "timestamp_seconds", 3: "timestamp_millis", 6: "timestamp_micros"}[precision]
         return f"{function}({arg.sql})"
-    exact = arg.sql if isinstance(arg.type, DecimalType) else f"CAST({arg.sql} AS DECIMAL(38, 9))"
+    exact = f"CAST({arg.sql} AS DECIMAL(38, 9))"
     if not whole:
         exact = f"floor({exact})" if precision >= 3 else exact
     return f"timestamp_micros(CAST(floor({exact} * {10 ** (6 - precision):.6f}) AS BIGINT))"
@@ -455,4 +504,4 @@ scalar(
     render=_to_ltz,
 )
 
-__all__ = ["extract_text", "format_text", "wrong_pattern"]
+__all__ = ["extract_text", "format_text", "is_plain_pattern", "wrong_pattern"]

@@ -261,6 +261,15 @@ def _regexp_extract_all(text: str, pattern: str, group: int) -> list[str | None]
 
 
 @_udf("string")
+def _simple_format(moment: dt.datetime, pattern: str, zone_name: str) -> str | None:
+    """NULL for a pattern that is none."""
+    try:
+        return java_time.format_simple(moment, pattern, java_time.zone_of(zone_name))
+    except java_time.PatternError:
+        return None
+
+
+@_udf("string")
 def _date_format(moment: dt.datetime, pattern: str) -> str | None:
     try:
         return java_time.format_time(moment, pattern)
@@ -301,11 +310,14 @@ def _to_date(text: str, pattern: str) -> dt.date | None:
 
 
 @_udf("bigint")
-def _unix_timestamp(text: str, pattern: str, zone_name: str) -> int:
+def _unix_timestamp(text: str, pattern: str, zone_name: str) -> int | None:
+    """NULL for a pattern that is none."""
     try:
         found = java_time.parse_lenient(text, pattern)
         moment = None if found is None else found.moment(lenient=True)
-    except (java_time.PatternError, ValueError, OverflowError):
+    except java_time.PatternError:
+        return None
+    except (ValueError, OverflowError):
         return _NO_SUCH_TIME
     if found is None or moment is None:
         return _NO_SUCH_TIME

@@ -172,6 +172,10 @@ class SubqueryRex(Rex):
     left: tuple[Rex, ...] = ()
     negated: bool = False
 
+    def __hash__(self) -> int:
+        """Of the little that has one: the options of a plan's tables are a dict."""
+        return hash((self.kind, self.left, self.negated))
+
     def children(self) -> tuple[Rex, ...]:
         return self.left
 
