@@ -177,7 +177,7 @@ def _decimal_remainder(result: pa.DataType, left: Datum, right: Datum) -> pa.Arr
 
     def rest(a: int, b: int) -> int:
         whole, found = divmod(abs(a * a_factor), abs(b * b_factor))
-        if whole >= 10**38:
+        if whole >= 10**38 and found:
             raise failure("Division impossible")
         return rescaled(found if a >= 0 else -found, result.scale - scale)
 

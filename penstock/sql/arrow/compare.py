@@ -40,7 +40,6 @@ from penstock.sql.arrow.compiler import Compiler, NoArrowForm, register
 from penstock.sql.arrow.logic import chain, negated
 from penstock.sql.arrow.nodes import Constant, Node, apply
 from penstock.sql.arrow.values import Datum, column, nulls, numbers
-from penstock.sql.arrow.writing import as_text
 from penstock.sql.functions.comparison import comparison_type, tells_zeros_apart
 from penstock.sql.plan.rex import Call, Const, Rex
 
@@ -97,9 +96,9 @@ def _comparable(rex: Rex, target: DataType, compiler: Compiler, equality: bool) 
     if isinstance(target, _FLOATING) and isinstance(source, NumericType):
         return cast_node(node, source, target, compiler)
     if isinstance(source, (CharType, VarCharType)) and not isinstance(target, _BY_VALUE):
-        return cast_node(node, source, target, compiler, try_=equality)
+        return cast_node(node, source, target, compiler, try_=equality and not isinstance(rex, Const))
     if isinstance(source, BooleanType) and isinstance(target, (CharType, VarCharType)):
-        return as_text(node, source, compiler)
+        raise NoArrowForm("comparing a BOOLEAN with text")
     if isinstance(target, _BY_VALUE):
         return node
     if isinstance(source, (TimestampType, TimeType)) and type(source) is type(target):
@@ -112,6 +111,10 @@ def comparison(operator: str, left: Rex, right: Rex, compiler: Compiler) -> Node
     equality = operator in ("=", "<>", "!=")
     if equality and comparison_type(left.type, right.type, numbers_from_text=False) is None:
         equality = False
+    if equality and _is_word(left.type, right.type):
+        return apply(
+            partial(_differs, operator != "="), pa.bool_(), compiler.node(left), compiler.node(right)
+        )
     a, b, target = sides(left, right, not equality, compiler)
     if isinstance(target, _FLOATING):
         _refuse_nan(left, right)
@@ -120,6 +123,19 @@ def comparison(operator: str, left: Rex, right: Rex, compiler: Compiler) -> Node
         if not equality and any(isinstance(s.type, DecimalType) for s in (left, right)):
             return apply(partial(_java_order, operator), pa.bool_(), a, b)
     return apply(_KERNELS[operator], pa.bool_(), a, b)
+
+
+def _is_word(left: DataType, right: DataType) -> bool:
+    """Whether one is BOOLEAN and the other text, which are never equal, whatever the text says."""
+    texts, truths = (
+        [isinstance(t, kinds) for t in (left, right)] for kinds in ((CharType, VarCharType), (BooleanType,))
+    )
+    return any(texts) and any(truths)
+
+
+def _differs(answer: bool, left: Datum, right: Datum) -> pa.Array:
+    known = pc.and_(pc.is_valid(left), pc.is_valid(right))
+    return pc.if_else(known, pa.scalar(answer), pa.scalar(None, pa.bool_()))
 
 
 def _with_itself(equal: bool, datum: pa.Array) -> pa.Array:

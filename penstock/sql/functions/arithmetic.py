@@ -13,6 +13,7 @@ from decimal import Decimal
 
 from penstock.common.datatypes import (
     MAX_DECIMAL_PRECISION,
+    BigIntType,
     DataType,
     DateType,
     DayTimeIntervalType,
@@ -154,8 +155,10 @@ def is_zero(literal: object) -> bool:
 
 
 def _negative(sql: str, result: DataType) -> str:
-    if isinstance(result, DecimalType):  # Spark's own minus keeps only 34 digits
-        return cast(f"(CAST(0 AS DECIMAL(1, 0)) - {sql})", result)
+    if isinstance(result, DecimalType) and result.precision > 34:  # Spark's own minus keeps no more digits
+        return let(
+            lambda x: cast(f"if({x} < 0, substring(CAST({x} AS STRING), 2), concat('-', {x}))", result), sql
+        )
     return f"(- {sql})"
 
 
@@ -187,9 +190,11 @@ def _render_divide(args: Sequence[Arg], result: DataType) -> str:
 
 def _render_modulo(args: Sequence[Arg], result: DataType) -> str:
     left, right = args
-    if any(isinstance(arg.type, DecimalType) for arg in args):
+    if isinstance(result, DecimalType):
         return _decimal_rest(left, right, result)
-    wide = common_type([left.type, right.type]) or result
+    # A decimal beside an integer is one, too: of 64 bits, as Java's BigDecimal gives them.
+    decimal = any(isinstance(arg.type, DecimalType) for arg in args)
+    wide = BigIntType() if decimal else common_type([left.type, right.type]) or result
     a, b, message = cast(left.sql, wide), cast(right.sql, wide), fail_text("/ by zero")
     return let(lambda x, y: f"if({y} = 0, {message}, {cast(f'({x} % {y})', result)})", a, b)
 
@@ -199,7 +204,7 @@ def _decimal_rest(left: Arg, right: Arg, result: DataType) -> str:
     checks = [f"{{1}} = 0, {fail_text('Division by zero')}"]
     if own.precision - own.scale + other.scale > MAX_DECIMAL_PRECISION:
         quotient = "abs(CAST({0} AS DOUBLE) / CAST({1} AS DOUBLE))"
-        checks.append(f"{quotient} >= 1E38D, {fail_text('Division impossible')}")
+        checks.append(f"{quotient} >= 1E38D AND {{0}} % {{1}} <> 0, {fail_text('Division impossible')}")
 
     def rest(x: str, y: str) -> str:
         text = cast(f"({x} % {y})", result)

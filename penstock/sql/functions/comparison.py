@@ -104,7 +104,7 @@ def comparable_text(arg: Arg, target: DataType, equality: bool = False) -> str:
     if isinstance(arg.type, NumericType) and isinstance(target, NumericType):
         return arg.sql if not isinstance(target, _FLOATING) else cast(arg.sql, target)
     if isinstance(arg.type, _TEXT) and isinstance(target, _READ_FROM_TEXT):
-        return cast_sql(arg, target, try_=equality)
+        return cast_sql(arg, target, try_=equality and not arg.is_literal)
     if isinstance(arg.type, BooleanType) and isinstance(target, _TEXT):
         return text_of(arg.sql, arg.type)
     if isinstance(target, MapType):
@@ -138,6 +138,9 @@ def compare_text(operator: str, left: Arg, right: Arg) -> str:
     target = comparison_type(left.type, right.type, numbers_from_text=not equality)
     target = target or comparison_type(left.type, right.type, numbers_from_text=True) or left.type
     a, b = (comparable_text(side, target, equality) for side in (left, right))
+    if isinstance(target, _TEXT) and any(isinstance(side.type, BooleanType) for side in (left, right)):
+        differs = "FALSE" if operator == "=" else "TRUE"  # a text is no BOOLEAN, whatever it says
+        return f"if({left.sql} IS NULL OR {right.sql} IS NULL, NULL, {differs})"
     if isinstance(target, MapType):
         return _compare_maps(operator, cast_sql(left, target), cast_sql(right, target))
     if not isinstance(target, _FLOATING):
