@@ -116,7 +116,9 @@ class _MatchBinder:
             self._refuse(f"Unknown pattern variable '{clause.skip[1]}' in AFTER MATCH SKIP")
         alias = self._node.args.get("alias")
         if isinstance(alias, exp.TableAlias) and alias.args.get("columns"):
-            self._refuse("MATCH_RECOGNIZE takes an alias without column names", do="name the measures with AS")
+            self._refuse(
+                "MATCH_RECOGNIZE takes an alias without column names", do="name the measures with AS"
+            )
         self._check_names()
 
     def _check_names(self) -> None:
