@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -27,9 +27,12 @@ from penstock.common.types import make_row
 from penstock.sql.functions.text import spark_type
 from penstock.sql.pandas_values import plain
 
-__all__ = ["from_spark", "to_spark"]
+__all__ = ["from_spark", "results_to_spark", "to_spark"]
 
 Convert = Callable[[Any], Any]
+
+_PLAIN = {bool, int, str, bytes, dt.date, dt.time, dt.datetime, dt.timedelta}
+"""Types of results that stay what they are where no rule changes them."""
 
 
 def from_spark(data_type: DataType, zone: str) -> Convert | None:
@@ -76,6 +79,15 @@ def to_spark(data_type: DataType) -> Convert:
         key, value = to_spark(data_type.key_type), to_spark(data_type.value_type)
         return lambda pairs: {_through(key, k): _through(value, v) for k, v in pairs.items()}
     return plain
+
+
+def results_to_spark(data_type: DataType, values: Sequence[Any]) -> Sequence[Any]:
+    """The same for a whole column; looking at the types first is much faster where nothing has to be done."""
+    convert = to_spark(data_type)
+    kinds = set(map(type, values)) - {type(None)}
+    if kinds <= (_PLAIN if convert is plain else {convert}):
+        return values
+    return [None if value is None else convert(value) for value in values]
 
 
 def _moment(value: Any) -> Any:

@@ -18,7 +18,7 @@ from penstock.sql.aggregate_calls import defines
 from penstock.sql.async_calls import Waiting, is_async
 from penstock.sql.pandas_values import as_column, as_pandas, check_result
 from penstock.sql.user_functions import FunctionContext, Task, UserFunction
-from penstock.sql.value_conversion import from_spark, to_spark
+from penstock.sql.value_conversion import from_spark, results_to_spark
 
 
 class LocalRows:
@@ -102,7 +102,7 @@ class OpenedFunction:
         found = self._guarded(self._calls, arguments, rows)
         return self._column(RowsToArrow(columns_type([self._result_type])), 0, found)
 
-    def _calls(self, arguments: pa.Table, rows: int) -> list[Any]:
+    def _calls(self, arguments: pa.Table, rows: int) -> Sequence[Any]:
         if self._async:
             found = self._waiting.results(self._eval, [list(r) for r in self._arguments.of(arguments, rows)])
         elif not arguments.num_columns:
@@ -111,8 +111,7 @@ class OpenedFunction:
             found = []
             for batch in arguments.to_batches():
                 found.extend(map(self._eval, *self._arguments.columns(batch)))
-        convert = to_spark(self._result_type)
-        return [None if value is None else convert(value) for value in found]
+        return results_to_spark(self._result_type, found)
 
     def rows_of(
         self, arguments: pa.Table, rows: int, results: Sequence[DataType]
@@ -123,9 +122,8 @@ class OpenedFunction:
         to_arrow = RowsToArrow(columns_type(results))
         made = []
         for index, (values, data_type) in enumerate(zip(columns, results, strict=True)):
-            convert = to_spark(data_type)
-            plain = self._guarded(lambda c=convert, v=values: [None if x is None else c(x) for x in v])
-            made.append(self._column(to_arrow, index, plain))
+            taken = self._guarded(results_to_spark, data_type, values)
+            made.append(self._column(to_arrow, index, taken))
         return counts, made
 
     def _table_calls(self, arguments: pa.Table, rows: int, width: int) -> tuple[list[int], list[Any]]:
