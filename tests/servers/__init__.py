@@ -8,6 +8,7 @@
     packages.py    programs of Debian's packages, unpacked below a cache folder, without root
     redis.py       Redis
     rabbitmq.py    RabbitMQ
+    s3.py          an S3-compatible server, moto's
     elasticsearch.py, http_service.py     small servers of our own that speak the same language
 
 A server is never the machine's own service. Where its programs are missing, tests that need it are skipped and say
