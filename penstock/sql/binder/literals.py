@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+import math
 import re
 
 from sqlglot import exp
@@ -30,13 +31,17 @@ _UNITS = ("DAY", "HOUR", "MINUTE", "SECOND")
 def number(text: str) -> Const:
     """1 is INT, 5000000000 BIGINT, 1.50 DECIMAL(3, 2), 1e3 DOUBLE."""
     if "e" in text.lower():
-        return Const(DataTypes.DOUBLE(False), float(text) or 0.0)  # there is no literal -0.0
+        value = float(text) or 0.0  # there is no literal -0.0
+        if math.isinf(value):
+            raise ValidationError(f"numeric literal '{text}' is out of range")
+        return Const(DataTypes.DOUBLE(False), value)
+    text = text.removesuffix(".")
     if "." not in text:
-        value = int(text)
-        if -(2**31) <= value < 2**31:
-            return Const(DataTypes.INT(False), value)
-        if -(2**63) <= value < 2**63:
-            return Const(DataTypes.BIGINT(False), value)
+        whole = int(text)
+        if -(2**31) <= whole < 2**31:
+            return Const(DataTypes.INT(False), whole)
+        if -(2**63) <= whole < 2**63:
+            return Const(DataTypes.BIGINT(False), whole)
         raise ValidationError(
             f"numeric literal '{text}' is out of range", do="write it as a decimal, with a point"
         )

@@ -192,8 +192,6 @@ def _cardinality(args: Sequence[Arg], result: DataType) -> str:
     source = args[0]
     if isinstance(source.type, ArrayType):
         return f"array_size({source.sql})"
-    if isinstance(source.type, MultisetType):
-        return f"aggregate(map_values({source.sql}), 0, (a, x) -> a + x)"
     return f"array_size(map_keys({source.sql}))"
 
 

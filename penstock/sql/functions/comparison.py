@@ -179,7 +179,9 @@ def _compare_doubles(operator: str, a: str, b: str, may_be_nan: list[bool]) -> s
 
 
 def _compare_maps(operator: str, a: str, b: str) -> str:
-    """Maps are equal if their entries are, and a value that is NULL is equal to nothing."""
+    """Maps are equal if their entries are, and a value that is NULL is equal to nothing; a map is equal to itself."""
+    if a == b:
+        return f"if({a} IS NULL, NULL, {'TRUE' if operator == '=' else 'FALSE'})"
 
     def test(x: str, y: str) -> str:
         same = f"sort_array(map_entries({x})) = sort_array(map_entries({y}))"
@@ -230,7 +232,10 @@ def _infer_distinct(name: str, args: Sequence[ArgType]) -> DataType:
 def _distinct_text(args: Sequence[Arg], negated: bool) -> str:
     target = comparison_type(args[0].type, args[1].type, False) or args[0].type
     a, b = (comparable_text(arg, target, equality=True) for arg in args)
-    if all(_may_be_nan(arg) for arg in args):
+    if isinstance(target, MapType):
+        known = _compare_maps("=", *(cast_sql(arg, target) for arg in args))
+        same = f"(coalesce({known}, {args[0].sql} IS NULL AND {args[1].sql} IS NULL))"
+    elif all(_may_be_nan(arg) for arg in args):
         same = let(lambda x, y: f"({x} <=> {y} AND NOT coalesce(isnan({x}), FALSE))", a, b)
     else:
         same = f"({a} <=> {b})"

@@ -207,7 +207,7 @@ scalar(
 
 def checked_json_value(name: str, arg: ArgType) -> None:
     """Refuses values that JSON has no form for."""
-    if isinstance(arg.type, NullType):
+    if isinstance(arg.type, NullType) and name != "JSON_STRING":
         raise ValidationError(f"{name}: the type of NULL is not known", do="CAST it to a type")
     for part in _leaves(arg.type):
         if isinstance(part, _NOT_IN_JSON):

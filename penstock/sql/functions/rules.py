@@ -21,7 +21,6 @@ from penstock.common.datatypes import (
     IntegralType,
     LocalZonedTimestampType,
     MapType,
-    MultisetType,
     NullType,
     NumericType,
     RowType,
@@ -62,7 +61,7 @@ DATED = Family("DATE or TIMESTAMP", (DateType, TimestampType, LocalZonedTimestam
 INTERVAL = Family("INTERVAL", (DayTimeIntervalType, YearMonthIntervalType))
 ARRAY = Family("ARRAY", (ArrayType,))
 MAP = Family("MAP", (MapType,))
-COLLECTION = Family("ARRAY, MAP or MULTISET", (ArrayType, MapType, MultisetType))
+COLLECTION = Family("ARRAY or MAP", (ArrayType, MapType))
 ROW = Family("ROW", (RowType,))
 VARIANT = Family("VARIANT", (VariantType,))
 
