@@ -17,7 +17,7 @@ from penstock.common.iso_forms import IsoForm, iso_form
 from penstock.sql.arrow.casts import cast_node
 from penstock.sql.arrow.clock_text import Piece, clock_column, plain_pieces
 from penstock.sql.arrow.compiler import Compiler, NoArrowForm, register, type_of
-from penstock.sql.arrow.days import DAY
+from penstock.sql.arrow.days import DAY, by_numbers
 from penstock.sql.arrow.failures import checked
 from penstock.sql.arrow.nodes import Node, apply, constant
 from penstock.sql.arrow.patterns import literal
@@ -26,7 +26,7 @@ from penstock.sql.arrow.reading_columns import floored, read_dates, read_form, r
 from penstock.sql.arrow.temporal import local_clock
 from penstock.sql.arrow.text import text_node
 from penstock.sql.arrow.udf_calls import udf_node
-from penstock.sql.arrow.values import is_scalar, nulls, numbers, per_value
+from penstock.sql.arrow.values import column, is_scalar, nulls, numbers, per_value
 from penstock.sql.arrow.zones import fixed_offset
 from penstock.sql.functions.temporal import is_plain_pattern, wrong_pattern
 from penstock.sql.functions.udfs import UDFS
@@ -110,7 +110,14 @@ def build_from_unixtime(call: Call, compiler: Compiler) -> Node:
     pattern = literal(call.args[1], "a date pattern") if len(call.args) > 1 else _ISO[0]
     _refuse_simple(pattern)
     node = _moment_of(call, 1_000_000, compiler.offset_micros, _CLOCK, compiler)
-    return formatted(node, pattern)
+    return formatted(apply(_of_its_time, _CLOCK, node), pattern)
+
+
+def _of_its_time(moments: pa.Array) -> pa.Array:
+    """With the numbers that the day has in the calendar of its time, which SimpleDateFormat shows."""
+    micros = numbers(moments)
+    days = micros // DAY
+    return column(micros + (by_numbers(days) - days) * DAY, _CLOCK, nulls(moments))
 
 
 register("DATE_FORMAT", build_date_format)

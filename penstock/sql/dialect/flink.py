@@ -133,6 +133,12 @@ class FlinkParser(parser.Parser):
             return self.expression(BinaryLiteral(this=self._prev.text))
         return self._parse_column()
 
+    def _parse_primary(self) -> Any:
+        """`.5` stays what was written: it has one digit, 0.5 has two."""
+        if self._match_pair(TokenType.DOT, TokenType.NUMBER):
+            return exp.Literal.number(f".{self._prev.text}")
+        return super()._parse_primary()
+
     def _parse_is_rhs(self, distinct: bool = False) -> Any:
         if not distinct and self._word() in ("UNKNOWN", "JSON"):
             word = self._word()

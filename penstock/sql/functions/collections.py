@@ -152,6 +152,8 @@ def _variant_item(source: Arg, index: Arg) -> str:
         place = f"concat('$[', CAST({index.sql} - 1 AS STRING), ']')"
     if isinstance(index.literal, int):
         place = f"'$[{index.literal - 1}]'"
+        if index.literal < 1:
+            return "CAST(NULL AS VARIANT)"
     if isinstance(index.literal, str):
         place = string(f'$["{index.literal}"]')
     return let(

@@ -34,6 +34,7 @@ from penstock.common.datatypes import (
     TimeType,
     VarBinaryType,
     VarCharType,
+    VariantType,
     YearMonthIntervalType,
 )
 from penstock.common.errors import ValidationError
@@ -109,6 +110,8 @@ def comparable_text(arg: Arg, target: DataType, equality: bool = False) -> str:
         return text_of(arg.sql, arg.type)
     if isinstance(target, MapType):
         return f"sort_array(map_entries({cast_sql(arg, target)}))"
+    if isinstance(arg.type, VariantType):
+        return f"to_json({arg.sql})"
     if isinstance(target, (*_TEXT, BinaryType, VarBinaryType)) and not isinstance(arg.type, NullType):
         return arg.sql
     if isinstance(arg.type, (TimestampType, TimeType)) and type(arg.type) is type(target):

@@ -142,6 +142,13 @@ def _by_numbers(date: str) -> str:
     return f"if({date} < {_JULIAN_END}, date_sub({date}, CASE {whens} ELSE -2 END), {date})"
 
 
+def by_numbers_of_its_time(x: str) -> str:
+    """A TIMESTAMP_NTZ text with the numbers that its day has in the calendar of its time."""
+    day = f"CAST({x} AS DATE)"
+    moved = f"{x} + make_dt_interval(datediff({let(_by_numbers, day)}, {day}))"
+    return f"if({x} < TIMESTAMP_NTZ'1582-10-15 00:00:00', {moved}, {x})"
+
+
 def _rounded_day(unit: str, date: str, up: bool) -> str:
     """The first day of the unit, or of the one behind; `date` is repeated, so it should be short."""
     if unit == "WEEK":
@@ -270,6 +277,8 @@ def _in_millis(arg: Arg) -> str:
     """A date or timestamp as TIMESTAMP_NTZ without what is less than a millisecond; a moment as of UTC."""
     if isinstance(arg.type, LocalZonedTimestampType):
         return let(_utc, arg.sql)
+    if isinstance(arg.type, TimeType):
+        return f"make_timestamp_ntz(DATE'1970-01-01', {arg.sql})"
     return let(lambda x: floor_local("MILLISECOND", x), local(arg))
 
 

@@ -198,8 +198,9 @@ def _unit_of(args: Sequence[ArgType] | Sequence[Arg], name: str) -> str:
 
 
 def _diff_type(args: Sequence[ArgType]) -> DataType:
-    _unit_of(args, "TIMESTAMPDIFF")
-    if isinstance(args[1].type, TimeType) != isinstance(args[2].type, TimeType):
+    unit = _unit_of(args, "TIMESTAMPDIFF")
+    in_months = unit in at.CALENDAR_UNITS and unit != "WEEK"
+    if isinstance(args[1].type, TimeType) != isinstance(args[2].type, TimeType) and not in_months:
         raise refuse("TIMESTAMPDIFF", args[1:], why="a time of day has no distance from a date")
     moments = [isinstance(a.type, LocalZonedTimestampType) for a in args[1:]]
     if any(moments) and not all(moments):
@@ -326,7 +327,7 @@ def format_text(moment: str, pattern: Arg) -> str:
     )
 
 
-def simple_text(moment: str, pattern: Arg) -> str:
+def simple_text(moment: str, pattern: Arg, zone: str = "current_timezone()") -> str:
     """A TIMESTAMP_NTZ text as text by SimpleDateFormat, which agrees with the newer one in the plain letters."""
     if isinstance(pattern.literal, str) and is_plain_pattern(pattern.literal):
         return format_text(moment, pattern)
@@ -337,7 +338,7 @@ def simple_text(moment: str, pattern: Arg) -> str:
         ),
         moment,
         pattern.sql,
-        udf("simple_format", moment, pattern.sql, "current_timezone()"),
+        udf("simple_format", moment, pattern.sql, zone),
     )
 
 
@@ -354,7 +355,7 @@ def _date_format(args: Sequence[Arg], result: DataType) -> str:
     source = args[0]
     if CHARACTER.has(source.type):
         timed = let(lambda x: f"if(instr({x}, ' ') > 0, {read_timestamp(x, 0)}, NULL)", source.sql)
-        return simple_text(timed, args[1])
+        return simple_text(timed, args[1], "'UTC'")
     return format_text(at.local(source), args[1])
 
 
@@ -368,9 +369,8 @@ scalar(
 
 def _from_unixtime(args: Sequence[Arg], result: DataType) -> str:
     moment = f"CAST(timestamp_seconds({args[0].sql}) AS TIMESTAMP_NTZ)"
-    return simple_text(
-        moment, args[1] if len(args) > 1 else Arg(string(_ISO[0]), DataTypes.STRING(), _ISO[0])
-    )
+    shown = let(at.by_numbers_of_its_time, moment)
+    return simple_text(shown, args[1] if len(args) > 1 else Arg(string(_ISO[0]), DataTypes.STRING(), _ISO[0]))
 
 
 scalar("FROM_UNIXTIME", (INTEGER, opt(CHARACTER)), maybe(DataTypes.STRING), render=_from_unixtime)
