@@ -13,9 +13,9 @@ from penstock.cep.matcher import KeyedMatcher
 from penstock.cep.nfa.compiler import compile_pattern
 from penstock.cep.nfa.nfa import NFA, FoundMatch, TimedOut
 from penstock.common.errors import ValidationError
-from penstock.delta.base import INSERT, Batch, DeltaContext, DeltaOperator
+from penstock.delta.base import INSERT, WEIGHT, Batch, DeltaContext, DeltaOperator
 from penstock.delta.kept import Kept
-from penstock.delta.rows import keys_of, sort_key
+from penstock.delta.rows import consolidate, identities, keys_of, sort_key
 from penstock.delta.time.clock import LATE_RECORDS_DROPPED, to_ms, watermarks_of
 
 
@@ -95,6 +95,8 @@ class MatchRecognizeOperator(DeltaOperator):
             self._matcher.on_processing_timer(now_ms)
 
     def process(self, input_index: int, batch: Batch) -> None:
+        if any(batch.kinds):  # only in batch mode: what is taken back in the epoch was never there
+            batch = _net(batch)
         keys = keys_of(batch.rows, self._partition)
         if self._time_column is None:
             set_key, now_ms = self.context.keyed_state.set_current_key, self.context.processing_time_ms
@@ -131,6 +133,15 @@ class MatchRecognizeOperator(DeltaOperator):
             key = tuple([some[column] for column in self._partition])
             values = tuple([leaf.value(rows_of, time_ms) for leaf in self._outputs])
             self.output.append((*key, *values), INSERT, self.context.watermark)
+
+
+def _net(batch: Batch) -> Batch:
+    net = Batch()
+    weights = [WEIGHT[kind] for kind in batch.kinds]
+    for _, row, weight in consolidate(identities(batch.rows), batch.rows, weights):
+        for _ in range(weight):
+            net.append(row, INSERT)
+    return net
 
 
 def _rows_of(match: FoundMatch, names: Sequence[str]) -> Callable[[str | None], Sequence[Row]]:

@@ -77,7 +77,7 @@ class _MatchBinder:
             tuple(self._outputs),
         )
         keys = [replace(self._plan.fields[column], time="") for column in partition]
-        leaves = [_field_of(leaf, number) for number, leaf in enumerate(self._outputs)]
+        leaves = [self._field_of(leaf, number) for number, leaf in enumerate(self._outputs)]
         match = MatchRecognize((*keys, *leaves), self._plan, spec)
         return self._with_measures(match, keys, measures)
 
@@ -123,6 +123,8 @@ class _MatchBinder:
 
     def _check_names(self) -> None:
         names = [name for name, _ in self._clause.measures]
+        if not names:
+            self._refuse("Columns ambiguously defined: {}", do="name what you want to know in MEASURES")
         if len(set(names)) < len(names):
             self._refuse("Columns ambiguously defined: two measures have the same name")
         columns = {column.name for column in self._clause.partition if isinstance(column, exp.Column)}
@@ -180,6 +182,13 @@ class _MatchBinder:
     def _measure(self, name: str, node: Any) -> tuple[str, Rex]:
         binder = _VariableBinder(self._ctx, self._queries, self._plan.fields, self._variables, "MEASURES")
         return name, binder.leaves_of(binder.bind(node), self._outputs)
+
+    def _field_of(self, leaf: Leaf, number: int) -> Field:
+        """In batch any timestamp may be the time of a window; a batch is one epoch, so it is in order anyway."""
+        timed = isinstance(leaf, MatchTime) or (
+            not self._ctx.streaming and isinstance(leaf.type, TimestampType)
+        )
+        return Field(f"leaf{number}", leaf.type, "rowtime" if timed else "")
 
     def _refuse(self, what: str, do: str | None = None) -> NoReturn:
         raise self._ctx.error(what, self._node.args.get("input"), do=do)
@@ -258,8 +267,13 @@ class _VariableBinder(ExpressionBinder):
     def _rowtime_type(self, arguments: list[Any], node: Any) -> Any:
         fields = [field for field in self._fields if field.time == "rowtime"]
         zoned = any(isinstance(field.type, LocalZonedTimestampType) for field in fields)
+        if arguments and not self._ctx.streaming:
+            raise self._ctx.error(
+                "The function MATCH_ROWTIME requires argument to be a row time attribute, which batch tables lack",
+                node,
+            )
         if not arguments:
-            if zoned:
+            if zoned and self._ctx.streaming:
                 raise self._ctx.error(
                     "MATCH_ROWTIME(rowtimeField) should be used when input stream contains rowtime attribute with "
                     "TIMESTAMP_LTZ type.",
@@ -317,7 +331,3 @@ class _VariableBinder(ExpressionBinder):
 
     def _navigation_of(self, ref: InputRef) -> Navigation:
         return self._navigations[ref.index // len(self._fields)]
-
-
-def _field_of(leaf: Leaf, number: int) -> Field:
-    return Field(f"leaf{number}", leaf.type, "rowtime" if isinstance(leaf, MatchTime) else "")

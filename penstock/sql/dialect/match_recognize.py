@@ -212,7 +212,7 @@ class _PatternReader:
         return PatternVariable(name, *bounds, greedy=not reluctant)
 
     def _bounds(self) -> tuple[int, int | None]:
-        """{n}, {n,}, {n,m} or {,m}."""
+        """{n}, {n,} or {n,m}; {,m} is refused, as in Flink."""
         self._at += 1
         low = self._number()
         if self._peek() != ",":
@@ -221,8 +221,8 @@ class _PatternReader:
         self._at += 1
         high = self._number()
         self._take("}")
-        if low is None and high is None:
-            self._fail("a quantifier needs a number")
+        if low is None:
+            self._fail("The from should be a positive number greater than 0.")
         return low or 0, high
 
     def _number(self) -> int | None:

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 def plan_match(planner: Planner, plan: MatchRecognize) -> Stream:
     stream, spec = planner.plan(plan.input), plan.spec
-    if stream.retracts:
+    if stream.retracts and not planner.one_epoch:
         raise ValidationError(
             f"Match Recognize doesn't support consuming update changes which is produced by {stream.updated_by}",
             do="look for the pattern before the aggregation or join that updates its rows",

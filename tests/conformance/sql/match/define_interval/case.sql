@@ -1,0 +1,8 @@
+-- Intervals between rows.
+CREATE TABLE ticks (sym STRING, grp INT, ts TIMESTAMP(3), price INT, tax DOUBLE, note STRING, WATERMARK FOR ts AS ts - INTERVAL '2' SECOND)
+WITH ('connector' = 'filesystem', 'path' = '${data}/ticks.csv', 'format' = 'csv');
+
+SELECT * FROM ticks MATCH_RECOGNIZE (
+PARTITION BY sym ORDER BY ts
+MEASURES A.ts AS a, B.ts AS b PATTERN (A B) DEFINE B AS B.ts < A.ts + INTERVAL '5' SECOND
+) AS m;

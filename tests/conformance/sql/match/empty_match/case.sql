@@ -1,0 +1,9 @@
+-- A pattern that matches nothing.
+-- @error
+CREATE TABLE ticks (sym STRING, grp INT, ts TIMESTAMP(3), price INT, tax DOUBLE, note STRING, WATERMARK FOR ts AS ts - INTERVAL '2' SECOND)
+WITH ('connector' = 'filesystem', 'path' = '${data}/ticks.csv', 'format' = 'csv');
+
+SELECT * FROM ticks MATCH_RECOGNIZE (
+PARTITION BY sym ORDER BY ts
+MEASURES A.price AS b PATTERN (A* B?) DEFINE A AS A.price < 10
+) AS m;

@@ -1,0 +1,8 @@
+-- At least two.
+CREATE TABLE ticks (sym STRING, grp INT, ts TIMESTAMP(3), price INT, tax DOUBLE, note STRING, WATERMARK FOR ts AS ts - INTERVAL '2' SECOND)
+WITH ('connector' = 'filesystem', 'path' = '${data}/ticks.csv', 'format' = 'csv');
+
+SELECT * FROM ticks MATCH_RECOGNIZE (
+PARTITION BY sym ORDER BY ts
+MEASURES COUNT(A.price) AS n, B.price AS b PATTERN (A{2,} B) DEFINE A AS A.price > 10, B AS B.price <= 10
+) AS m;

@@ -1,0 +1,8 @@
+-- A reluctant star may end a pattern.
+CREATE TABLE ticks (sym STRING, grp INT, ts TIMESTAMP(3), price INT, tax DOUBLE, note STRING, WATERMARK FOR ts AS ts - INTERVAL '2' SECOND)
+WITH ('connector' = 'filesystem', 'path' = '${data}/ticks.csv', 'format' = 'csv');
+
+SELECT * FROM ticks MATCH_RECOGNIZE (
+PARTITION BY sym ORDER BY ts
+MEASURES COUNT(B.price) AS n, A.price AS a PATTERN (A B*?) DEFINE B AS B.price > A.price
+) AS m;

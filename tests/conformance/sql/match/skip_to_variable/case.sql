@@ -1,0 +1,8 @@
+-- SKIP TO C is SKIP TO LAST C.
+CREATE TABLE ticks (sym STRING, grp INT, ts TIMESTAMP(3), price INT, tax DOUBLE, note STRING, WATERMARK FOR ts AS ts - INTERVAL '2' SECOND)
+WITH ('connector' = 'filesystem', 'path' = '${data}/ticks.csv', 'format' = 'csv');
+
+SELECT * FROM ticks MATCH_RECOGNIZE (
+PARTITION BY sym ORDER BY ts
+MEASURES A.price AS a, LAST(B.price) AS b, C.price AS c AFTER MATCH SKIP TO C PATTERN (A B+ C) DEFINE B AS B.price > 12, C AS C.price < 20
+) AS m;
