@@ -20,6 +20,7 @@ from penstock.common.datatypes import DataTypes, DayTimeIntervalType, LocalZoned
 from penstock.sql.binder.context import BindContext
 from penstock.sql.binder.expressions import ExpressionBinder
 from penstock.sql.binder.scope import Relation, Scope
+from penstock.sql.binder.tables import time_of
 from penstock.sql.dialect.match_recognize import MatchClause
 from penstock.sql.plan.algebra import Field, Fields, MatchRecognize, Plan, Project
 from penstock.sql.plan.match_spec import (
@@ -85,14 +86,16 @@ class _MatchBinder:
         width = len(keys)
         exprs: list[Rex] = [InputRef(key.type, at) for at, key in enumerate(keys)]
         fields = list(keys)
+
+        def behind_keys(part: Rex) -> Rex | None:
+            if not isinstance(part, InputRef):
+                return None
+            return InputRef(part.type, width + part.index, match.fields[width + part.index].time)
+
         for name, rex in measures:
-            placed = transform(
-                rex, lambda r: replace(r, index=r.index + width) if isinstance(r, InputRef) else None
-            )
+            placed = transform(rex, behind_keys)
             exprs.append(placed)
-            time = placed.time if isinstance(placed, InputRef) else ""
-            time = "proctime" if isinstance(placed, Call) and placed.name == "PROCTIME" else time
-            fields.append(Field(name, placed.type, time))
+            fields.append(Field(name, placed.type, time_of(placed)))
         return Project(tuple(fields), match, tuple(exprs))
 
     # -- clauses --------------------------------------------------------------------------------------------
