@@ -22,9 +22,8 @@ from penstock.functions.output_tag import OutputTag
 from penstock.functions.timers import TimeDomain
 from penstock.operators.failures import user_error
 from penstock.operators.keyed import KeyedOperator
-from penstock.operators.runtime_context import StreamingRuntimeContext
+from penstock.operators.runtime_context import StatelessRuntimeContext
 from penstock.state.backend import Timer
-from penstock.state.descriptors import StateDescriptor
 from penstock.state.keyed import StoredKeyedBackend
 
 
@@ -69,10 +68,9 @@ class CepOperator(KeyedOperator):
         return {"function": self.function, **{f"condition-{n}": c for n, c in enumerate(conditions)}}
 
     def context_for(self, name: str) -> RuntimeContext:
-        return self._user_context
+        return CepRuntimeContext(self.context, self.runtime_context.accumulators)
 
     def open(self) -> None:
-        self._user_context = CepRuntimeContext(self.context)
         super().open()
         self.matcher = self.open_matcher()
         self._match_context = self.make_context()
@@ -199,14 +197,8 @@ class MatchContext(PatternProcessFunction.Context):
         self._operator.results.add_side(output_tag.tag_id, value, self.timestamp_ms)
 
 
-class CepRuntimeContext(StreamingRuntimeContext):
+class CepRuntimeContext(StatelessRuntimeContext):
     """What functions and conditions of a pattern get: everything but state, which belongs to the automaton."""
-
-    def get_operator_state_store(self) -> Any:
-        raise self._no_state("operator state")
-
-    def _keyed_state(self, descriptor: StateDescriptor) -> Any:
-        raise self._no_state(f"state {descriptor.name!r}")
 
     def _no_state(self, what: str) -> ValidationError:
         return ValidationError(
