@@ -15,13 +15,13 @@ import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cep_language import Event, comparator_of, event_of, pattern_of
+from cep_language import Event, IllegalStateException, comparator_of, event_of, pattern_of
 
 from penstock.cep import CEP, PatternProcessFunction, TimedOutPartialMatchHandler
 from penstock.cep.nfa.compiler import compile_pattern
 from penstock.cep.operator import CepOperator
 from penstock.common import Configuration
-from penstock.common.errors import PenstockError
+from penstock.common.errors import PenstockError, UserFunctionError
 from penstock.common.key_groups import key_group_for, key_group_range
 from penstock.common.typeinfo import Types
 from penstock.common.watermark_generators import Watermark, WatermarkGenerator, WatermarkOutput
@@ -154,6 +154,8 @@ def error_difference(case: CepCase, error: BaseException, phase: str) -> str | N
     while root.__cause__ is not None:
         root = root.__cause__
     said = root.what if isinstance(root, PenstockError) else str(root)
+    if isinstance(root, UserFunctionError):  # the cause stays with the worker; its text is at the end
+        said = said.rsplit(f"{IllegalStateException.__name__}: ", 1)[-1]
     if "error" not in case.expected:
         return f"{type(root).__name__}: {said[:240]}"
     wanted = case.expected
