@@ -20,7 +20,7 @@ from penstock.common.typeinfo import TypeInformation
 from penstock.functions.base import RuntimeContext
 from penstock.functions.output_tag import OutputTag
 from penstock.functions.timers import TimeDomain
-from penstock.operators.failures import user_error
+from penstock.operators.failures import raise_user_error
 from penstock.operators.keyed import KeyedOperator
 from penstock.operators.runtime_context import StatelessRuntimeContext
 from penstock.state.backend import Timer
@@ -159,11 +159,8 @@ class CepOperator(KeyedOperator):
         self.matcher.on_processing_timer(self.context.clock.processing_time_ms)
 
     def _raise(self, error: Exception, *value: Any) -> NoReturn:
-        """With the place; an error of a condition, which has told its step and event, keeps its cause."""
-        told = user_error(error, self.context, self.function, *value)
-        if told is error:
-            raise error
-        raise told from error
+        """With the place; an error of a condition has told its step and event, and keeps its cause."""
+        raise_user_error(error, self.context, self.function, *value)
 
     # -- results --------------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from penstock.common.errors import TypeMismatchError, ValidationError
 from penstock.functions.async_function import AsyncRetryStrategy
-from penstock.operators.failures import user_error
+from penstock.operators.failures import raise_user_error
 from penstock.operators.function_operator import FunctionOperator, bound
 from penstock.operators.results import Results
 
@@ -78,7 +78,7 @@ class AsyncWaitOperator(FunctionOperator):
                 if not self.ordered:
                     self.results.add_all(answers[index], timestamps[index])
             except Exception as error:
-                raise user_error(error, self.context, self.function, values[index]) from error
+                raise_user_error(error, self.context, self.function, values[index])
             finally:
                 free.release()
 

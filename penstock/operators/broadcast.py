@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.common.errors import ValidationError
 from penstock.functions.timers import TimeDomain, TimerService
 from penstock.operators.element_context import ElementContext
-from penstock.operators.failures import user_error
+from penstock.operators.failures import raise_user_error
 from penstock.operators.function_operator import FunctionOperator
 from penstock.operators.keyed import KeyedOperator
 from penstock.operators.process import KeyedTimerOperator, UnkeyedProcessOperator
@@ -181,5 +181,5 @@ class KeyedBroadcastProcessOperator(_BroadcastStates, KeyedTimerOperator):
                     ctx.timestamp_ms = timestamps[index]
                 results.add_all(call(value, ctx), ctx.timestamp_ms)
         except Exception as error:
-            raise user_error(error, self.context, self.function, value) from error
+            raise_user_error(error, self.context, self.function, value)
         results.flush(timestamped=timestamps is not None)

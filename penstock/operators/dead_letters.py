@@ -21,7 +21,7 @@ from penstock.common.errors import MalformedRecordError, PenstockError
 from penstock.common.options import DeadLetterOptions
 from penstock.connectors.source import BadRecord
 from penstock.operators.base import OperatorContext
-from penstock.operators.failures import user_error, user_traceback
+from penstock.operators.failures import raise_user_error, user_traceback
 
 __all__ = [
     "POISONED",
@@ -152,7 +152,7 @@ def bury(
     """
     letters = context.dead_letters
     if letters is None or isinstance(error, PenstockError):
-        raise user_error(error, context, function, value) from error
+        raise_user_error(error, context, function, value)
     letters.add(context, error, event_time=timestamp, value=_shown(value))
 
 

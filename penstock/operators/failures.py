@@ -1,14 +1,14 @@
 """How a failing user function is told: the user's own traceback, and which element it failed on.
 
 The loops in the operators are not slowed down by this: one `try` around a whole batch knows the current
-element from a local variable and calls `user_error` only when something was raised.
+element from a local variable and calls `raise_user_error` only when something was raised.
 """
 
 from __future__ import annotations
 
 import os
 import traceback
-from typing import Any
+from typing import Any, NoReturn
 
 import penstock
 from penstock.common.errors import PenstockError, UserFunctionError
@@ -23,7 +23,7 @@ _NOTHING = object()
 def user_error(
     error: Exception, context: OperatorContext, function: Any, value: Any = _NOTHING, *, during: str = ""
 ) -> PenstockError:
-    """The error to raise `from` the original one.
+    """What to tell of an error.
 
     An error of penstock itself (a timer on a stream without keys, say) already tells what to do, so it stays
     what it is and only learns where it happened.
@@ -45,6 +45,16 @@ def user_error(
     what = f"{function_name(function)} failed on {happened}: {type(error).__name__}: {error}"
     do = "correct the function, or let it skip the element; the job goes on from its last checkpoint"
     return UserFunctionError(what, user_traceback=user_traceback(error), where=where, do=do)
+
+
+def raise_user_error(
+    error: Exception, context: OperatorContext, function: Any, value: Any = _NOTHING, *, during: str = ""
+) -> NoReturn:
+    """Raises what `user_error` makes, with the original one as its cause unless it is that one."""
+    told = user_error(error, context, function, value, during=during)
+    if told is error:
+        raise error
+    raise told from error
 
 
 def function_name(function: Any) -> str:

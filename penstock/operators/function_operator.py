@@ -15,7 +15,7 @@ from penstock.functions.carried import CarriedState
 from penstock.functions.checkpointed import CheckpointedFunction
 from penstock.operators.base import Operator
 from penstock.operators.checkpoint_context import InitializationContext, SnapshotContext
-from penstock.operators.failures import user_error
+from penstock.operators.failures import raise_user_error
 from penstock.operators.runtime_context import StreamingRuntimeContext
 from penstock.operators.timer_service import KeyedTimerService, UnkeyedTimerService
 
@@ -90,7 +90,7 @@ class FunctionOperator(Operator):
         try:
             call(*arguments)
         except Exception as error:
-            raise user_error(error, self.context, function, during=f"{method}()") from error
+            raise_user_error(error, self.context, function, during=f"{method}()")
 
 
 def bound(function: Any, method: str) -> Callable[..., Any]:

@@ -17,7 +17,7 @@ from penstock.common.ids import MIN_WATERMARK
 from penstock.common.typeinfo import Types
 from penstock.functions.join import ProcessJoinFunction
 from penstock.functions.timers import TimeDomain
-from penstock.operators.failures import user_error
+from penstock.operators.failures import raise_user_error
 from penstock.operators.function_operator import bound
 from penstock.operators.keyed import KeyedOperator
 from penstock.state.backend import Timer
@@ -118,7 +118,7 @@ class IntervalJoinOperator(KeyedOperator):
                 self.backend.set_current_key(select(value))
                 self._join(input_index, value, time)
         except Exception as error:
-            raise user_error(error, self.context, self.function, value) from error
+            raise_user_error(error, self.context, self.function, value)
         self.results.flush()
 
     def _join(self, side: int, value: Any, time: int) -> None:

@@ -25,7 +25,7 @@ from penstock.functions.output_tag import OutputTag
 from penstock.functions.timers import TimeDomain
 from penstock.operators.dead_letters import bury, whole
 from penstock.operators.element_context import ElementContext
-from penstock.operators.failures import describe_place, user_error
+from penstock.operators.failures import describe_place, raise_user_error
 from penstock.operators.function_operator import FunctionOperator, bound
 from penstock.operators.results import Results
 from penstock.state.backend import KeyedStateBackend, Timer
@@ -114,7 +114,7 @@ class KeyedOperator(FunctionOperator):
                 self.on_timer(timer, domain)
         except Exception as error:
             at = f"a timer at {timer.time_ms} of key {timer.key!r}" if timer else "a timer"
-            raise user_error(error, self.context, self.function, during=at) from error
+            raise_user_error(error, self.context, self.function, during=at)
         self.results.flush(timestamped=self.stamps_all_results or domain is TimeDomain.EVENT_TIME)
 
     # -- BATCH mode -----------------------------------------------------------------------------------------

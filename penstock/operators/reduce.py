@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.common.ids import MAX_TIMESTAMP
 from penstock.common.typeinfo import Types
-from penstock.operators.failures import user_error
+from penstock.operators.failures import raise_user_error
 from penstock.operators.function_operator import bound
 from penstock.operators.keyed import KeyedOperator
 from penstock.state.descriptors import ValueStateDescriptor
@@ -51,7 +51,7 @@ class ReduceOperator(KeyedOperator):
                 write(reduced)
                 append(reduced)
         except Exception as error:
-            raise user_error(error, self.context, self.function, value) from error
+            raise_user_error(error, self.context, self.function, value)
         self.output.emit(out, timestamps)
 
     def _reduce_run(self, values: list[Any]) -> None:
@@ -64,7 +64,7 @@ class ReduceOperator(KeyedOperator):
             for value in values:
                 reduced = value if reduced is None else reduce(reduced, value)
         except Exception as error:
-            raise user_error(error, self.context, self.function, value) from error
+            raise_user_error(error, self.context, self.function, value)
         self._reduced.update(reduced)
 
     def on_key_finished(self) -> None:

@@ -22,7 +22,7 @@ from penstock.common.watermark_generators import (
 )
 from penstock.common.watermark_strategy import WatermarkStrategy
 from penstock.operators.base import Operator, OperatorContext, Output
-from penstock.operators.failures import user_error
+from penstock.operators.failures import raise_user_error
 
 _BY_MAXIMUM = (BoundedOutOfOrdernessWatermarks, AscendingTimestampsWatermarks)
 
@@ -97,7 +97,7 @@ class TimestampsAndWatermarksOperator(Operator):
                 for value, old in zip(values, timestamps, strict=True):
                     append(extract(value, old))
         except Exception as error:
-            raise user_error(error, self.context, assigner, value) from error
+            raise_user_error(error, self.context, assigner, value)
         return assigned
 
     def _emit_by_generator(self, values: list[Any], timestamps: list[int] | None) -> None:
@@ -109,7 +109,7 @@ class TimestampsAndWatermarksOperator(Operator):
             try:
                 on_event(value, time, pending)
             except Exception as error:
-                raise user_error(error, self.context, self._generator, value) from error
+                raise_user_error(error, self.context, self._generator, value)
             if pending.watermark is not None or pending.idle is not None:
                 self._emit_slice(values, timestamps, start, index + 1)
                 start = index + 1
@@ -136,7 +136,7 @@ class TimestampsAndWatermarksOperator(Operator):
             try:
                 self._generator.on_periodic_emit(self._pending)
             except Exception as error:
-                raise user_error(error, self.context, self._generator, during="on_periodic_emit()") from error
+                raise_user_error(error, self.context, self._generator, during="on_periodic_emit()")
             self._take_pending()
         due = self.next_processing_timer()
         if due is not None and due <= self.context.clock.processing_time_ms:

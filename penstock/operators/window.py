@@ -22,7 +22,7 @@ from penstock.common.errors import InvariantError, ValidationError
 from penstock.common.ids import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.functions.base import RuntimeContext
 from penstock.functions.timers import TimeDomain
-from penstock.operators.failures import user_error
+from penstock.operators.failures import raise_user_error
 from penstock.operators.keyed import KeyedOperator
 from penstock.operators.merging_window_set import MergingWindowSet
 from penstock.operators.runtime_context import StatelessRuntimeContext
@@ -124,7 +124,7 @@ class WindowOperator(KeyedOperator):
                 set_key(select(value))
                 add(value, timestamp)
         except Exception as error:
-            raise user_error(error, self.context, self.function, value) from error
+            raise_user_error(error, self.context, self.function, value)
         self.results.flush()
 
     def add_element(self, value: Any, timestamp: int) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from penstock.common.ids import MAX_TIMESTAMP
 from penstock.functions.timers import TimeDomain
-from penstock.operators.failures import user_error
+from penstock.operators.failures import raise_user_error
 from penstock.operators.window import WindowOperator
 from penstock.operators.window_contents import CombinedContents
 from penstock.state.backend import Timer
@@ -49,7 +49,7 @@ class AlignedWindowOperator(WindowOperator):
         try:
             self._fold(values, timestamps)
         except _Failed as failure:
-            raise user_error(failure.error, self.context, self.function, failure.value) from failure.error
+            raise_user_error(failure.error, self.context, self.function, failure.value)
         self.results.flush()
 
     def _choose_key_type(self, value: Any) -> None:

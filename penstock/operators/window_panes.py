@@ -31,7 +31,7 @@ from math import gcd
 from typing import Any
 
 from penstock.common.ids import MIN_TIMESTAMP
-from penstock.operators.failures import user_error
+from penstock.operators.failures import raise_user_error
 from penstock.operators.window import WindowOperator
 from penstock.operators.window_contents import CombinedContents
 from penstock.state.keyed import StoredKeyedBackend
@@ -118,7 +118,7 @@ class PaneWindowOperator(WindowOperator):
                 if over:
                     known.forget_merges()
         except Exception as error:
-            raise user_error(error, self.context, self.function, value) from error
+            raise_user_error(error, self.context, self.function, value)
         self.results.flush()
 
     def _first_live_pane(self) -> int:
@@ -206,7 +206,7 @@ class PaneWindowOperator(WindowOperator):
                     self._skip_to_next(entry, known, next_end)
         except Exception as error:
             at = f"window {window!r} of key {entry.key!r}" if entry else f"window {window!r}"
-            raise user_error(error, self.context, self.function, during=at) from error
+            raise_user_error(error, self.context, self.function, during=at)
         self._emit(window, fired)
         if again:
             self.backend.event_timers.register_entries(next_end - 1, again)
@@ -235,7 +235,7 @@ class PaneWindowOperator(WindowOperator):
                     self.window_function.clear(self.window_context.at(window))
         except Exception as error:
             at = f"window {window!r} of key {entry.key!r}" if entry else f"window {window!r}"
-            raise user_error(error, self.context, self.function, during=at) from error
+            raise_user_error(error, self.context, self.function, during=at)
         if tuple in set(map(type, values)):  # some may be tagged for a side output
             results.add_all(values, window[1] - 1)
         else:

@@ -18,7 +18,7 @@ from typing import Any
 
 from penstock.common.ids import MIN_TIMESTAMP
 from penstock.common.typeinfo import Types
-from penstock.operators.failures import user_error
+from penstock.operators.failures import raise_user_error
 from penstock.operators.window import WindowOperator
 from penstock.operators.window_contents import CombinedContents
 from penstock.state.descriptors import ValueStateDescriptor
@@ -84,7 +84,7 @@ class SessionWindowOperator(WindowOperator):
                         continue
                 self._add(entry, sessions or [], time, end, value)
         except Exception as error:
-            raise user_error(error, self.context, self.function, value) from error
+            raise_user_error(error, self.context, self.function, value)
         self.results.flush()
 
     def _add(self, entry: Entry, sessions: list[Session], time: int, end: int, value: Any) -> None:
@@ -126,7 +126,7 @@ class SessionWindowOperator(WindowOperator):
                 due = queue.next_time()
         except Exception as error:
             at = f"a session of key {entry.key!r} at {due}" if entry else "a session"
-            raise user_error(error, self.context, self.function, during=at) from error
+            raise_user_error(error, self.context, self.function, during=at)
         self.results.flush()
 
     def _fire_sessions(self, entry: Entry, time_ms: int) -> None:

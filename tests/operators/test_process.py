@@ -9,6 +9,7 @@ from penstock.common.ids import MAX_WATERMARK, MIN_TIMESTAMP, MIN_WATERMARK
 from penstock.common.typeinfo import Types
 from penstock.functions import KeyedProcessFunction, ProcessFunction
 from penstock.functions.output_tag import OutputTag
+from penstock.operators.map import MapOperator
 from penstock.operators.process import KeyedProcessOperator, ProcessOperator
 from penstock.state.descriptors import ValueStateDescriptor
 from penstock.testing import (
@@ -229,3 +230,15 @@ def test_what_a_function_counts_in_an_attribute_goes_on_after_a_restore():
     again = OneInputOperatorTestHarness(ProcessOperator(Counting()), restore=harness.snapshot())
     again.process_element("c")
     assert again.extract_output_values() == [3]
+
+
+def test_an_error_of_our_own_is_not_its_own_cause():
+    cause = KeyError("first")
+
+    def fails(value):
+        raise ValidationError("no") from cause
+
+    harness = OneInputOperatorTestHarness(MapOperator(fails))
+    with pytest.raises(ValidationError) as raised:
+        harness.process_element(1)
+    assert isinstance(raised.value.__cause__, KeyError)
