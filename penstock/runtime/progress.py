@@ -19,9 +19,12 @@ from penstock.graph.stream_graph import StreamNode
 from penstock.runtime.plan import JobDefinition, NodePlan, SourcePlan, SubtaskPlan, SubtaskReport
 from penstock.state.backend import KeyedStateRestore
 
-# A snapshot is taken when the deltas since the last one outgrow it, or when there are this many of them.
+# A snapshot is taken when the deltas since the last one outgrow it, or when there are many of them: so many if it is
+# small or they have come to a part of it, else more. Writing a large state again for little would hold the job up.
 SNAPSHOT_MIN_BYTES = 8 * 1024 * 1024
-SNAPSHOT_MAX_DELTAS = 64
+SNAPSHOT_DELTAS = 64
+SNAPSHOT_PART = 8
+SNAPSHOT_MAX_DELTAS = 512
 
 NO_EPOCH = EpochId(0)
 
@@ -131,7 +134,9 @@ class JobProgress:
     ) -> KeyedStateRestore:
         groups = key_group_range(subtask, node.max_parallelism, node.parallelism)
         first, last = groups[0], groups[-1]
-        take_snapshot = bool(handles) and (not _is_exactly(handles, first, last) or _has_grown(handles[0]))
+        take_snapshot = bool(handles) and (
+            not _is_exactly(handles, first, last) or wants_snapshot(handles[0])
+        )
         return KeyedStateRestore(self.epoch, first, last, handles, take_snapshot)
 
 
@@ -140,6 +145,10 @@ def _is_exactly(handles: tuple[KeyedStateHandle, ...], first: int, last: int) ->
     return len(handles) == 1 and (handles[0].first_key_group, handles[0].last_key_group) == (first, last)
 
 
-def _has_grown(handle: KeyedStateHandle) -> bool:
+def wants_snapshot(handle: KeyedStateHandle) -> bool:
+    """Whether the next epoch should write the whole state instead of adding to its deltas for ever."""
     size = handle.snapshot.size_bytes if handle.snapshot else 0
-    return handle.delta_bytes > max(SNAPSHOT_MIN_BYTES, size) or len(handle.deltas) >= SNAPSHOT_MAX_DELTAS
+    deltas, added = len(handle.deltas), handle.delta_bytes
+    if added > max(SNAPSHOT_MIN_BYTES, size) or deltas >= SNAPSHOT_MAX_DELTAS:
+        return True
+    return deltas >= SNAPSHOT_DELTAS and (size <= SNAPSHOT_MIN_BYTES or added * SNAPSHOT_PART >= size)

@@ -20,6 +20,7 @@ from penstock.graph.stream_graph import GraphSettings, StreamGraph, build_stream
 from penstock.graph.transformations import SinkTransformation
 from penstock.runtime import submit
 from penstock.runtime.plan import JobDefinition, NodePlan
+from penstock.runtime.progress import wants_snapshot
 from penstock.runtime.restoring import plan_restore, restored_progress
 
 
@@ -89,3 +90,27 @@ def test_a_restore_that_is_refused_publishes_nothing(monkeypatch: pytest.MonkeyP
     with pytest.raises(StateMigrationError, match="gone"):
         submit.submit_job([sink], Configuration(), "job")
     assert published == []
+
+
+MB = 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("snapshot_bytes", "deltas", "delta_bytes", "wanted"),
+    [
+        (0, 63, 1000, False),
+        (0, 64, 1000, True),  # few bytes: writing them again costs nothing
+        (0, 1, 9 * MB, True),
+        (100 * MB, 64, 1000, False),  # 100 MB are not written again for 64 kB
+        (100 * MB, 64, MB // 4, True),  # an eighth of it has changed
+        (100 * MB, 3, 40 * MB, True),
+        (100 * MB, 511, 1000, False),
+        (100 * MB, 512, 1000, True),  # a restore has to read so many files
+    ],
+)
+def test_a_snapshot_is_taken_when_it_is_worth_it(
+    snapshot_bytes: int, deltas: int, delta_bytes: int, wanted: bool
+) -> None:
+    snapshot = FileRef("s", snapshot_bytes, "00") if snapshot_bytes else None
+    added = tuple(FileRef(f"d{i}", delta_bytes, "00") for i in range(deltas))
+    assert wants_snapshot(KeyedStateHandle(7, 0, 127, snapshot, added)) is wanted
