@@ -22,6 +22,7 @@ from penstock.table import (
     ListView,
     MapView,
     ScalarFunction,
+    Schema,
     StreamTableEnvironment,
 )
 from penstock.table.udf import udaf, udf
@@ -268,3 +269,21 @@ def test_functions_are_told_where_they_run_and_closed(tmp_path):
     t_env.create_temporary_function("told", udf(Told(str(tmp_path / "f")), result_type="STRING"))
     assert final(t_env, "SELECT told(v) FROM t") == [("1:x|1|0|0",)]
     assert (tmp_path / "f").read_text() == "closed"
+
+
+def test_functions_in_row_patterns() -> None:
+    t_env = environment(records="2")
+    t_env.create_temporary_function("big", udf(lambda v: v > 10, result_type=DataTypes.BOOLEAN()))
+    t_env.create_temporary_function("twice", udf(lambda v: v * 2, result_type=DataTypes.BIGINT()))
+    stream = t_env._stream_environment.from_collection([Row("a", v) for v in (5, 20, 30, 2, 7, 90, 1)], PAIR)
+    schema = Schema.new_builder().column_by_expression("pt", "PROCTIME()").build()
+    t_env.create_temporary_view("t", t_env.from_data_stream(stream, schema))
+    found = final(
+        t_env,
+        """SELECT * FROM t MATCH_RECOGNIZE (
+             PARTITION BY k ORDER BY pt
+             MEASURES twice(LAST(B.v)) AS last_twice, A.v AS first_v
+             AFTER MATCH SKIP PAST LAST ROW
+             PATTERN (A B+ C) DEFINE B AS big(B.v) AND B.v > twice(A.v), C AS NOT big(C.v))""",
+    )
+    assert found == [("a", 60, 5), ("a", 180, 7)]

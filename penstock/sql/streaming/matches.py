@@ -120,7 +120,7 @@ class _Lowering:
             if isinstance(part, InputRef):
                 return place(self.leaf(definition.leaves[part.index]), part)
             row = _row_of(part, definition)
-            if row is not None and is_total(part):
+            if row is not None and _can_be_asked(part):
                 column = self._columns.place(self._on_row(part, definition))
                 return place(RowLeaf(row.variable, column, row.first, row.offset), part)
             return None
@@ -144,8 +144,19 @@ class _Lowering:
 def _split(definition: Definition) -> tuple[Rex | None, Rex | None]:
     """The conditions on the row at hand alone that can be asked of any row, and the rest."""
     parts = conjuncts(definition.condition)
-    alone = [part for part in parts if _looks_at_row(part, definition) and is_total(part)]
+    alone = [part for part in parts if _looks_at_row(part, definition) and _can_be_asked(part)]
     return _all(alone), _all([part for part in parts if part not in alone])
+
+
+def _can_be_asked(rex: Rex) -> bool:
+    """Whether it can be computed for every row, also for those that the pattern does not ask about.
+
+    Users' functions are taken to give an answer for each: docs/differences.md.
+    """
+    calls = [part for part in walk(rex) if isinstance(part, UdfCall)]
+    if not all(_can_be_asked(argument) for call in calls for argument in call.args):
+        return False
+    return is_total(transform(rex, lambda p: Const(p.type, None) if isinstance(p, UdfCall) else None))
 
 
 def _all(parts: Sequence[Rex]) -> Rex | None:
@@ -165,7 +176,7 @@ def _row_of(rex: Rex, definition: Definition) -> Navigation | None:
     if _looks_at_row(rex, definition):
         return Navigation(definition.variable)
     calls = [part for part in walk(rex) if not isinstance(part, (InputRef, Const))]
-    if not all(isinstance(call, Call) and call.name in _STRICT for call in calls):
+    if not all(isinstance(c, UdfCall) or (isinstance(c, Call) and c.name in _STRICT) for c in calls):
         return None
     leaves = [definition.leaves[part.index] for part in walk(rex) if isinstance(part, InputRef)]
     rows = {leaf.navigation if isinstance(leaf, RowValue) else None for leaf in leaves}
