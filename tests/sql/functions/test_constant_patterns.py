@@ -87,8 +87,12 @@ def test_date_patterns_of_constant_letters_need_no_python() -> None:
 
 
 def test_date_patterns_of_other_letters_stay_with_python() -> None:
-    for pattern in ("YYYY", "G", "w", "e", "yyyyy", "VV"):
+    for pattern in ("YYYY", "G", "w", "e", "yyyyy"):
         assert required_udfs(_call("DATE_FORMAT", "t", DataTypes.TIMESTAMP(6), pattern)) == ["date_format"]
+
+
+def test_a_zone_of_a_timestamp_without_one_is_an_error_at_run_time() -> None:
+    assert "raise_error('a timestamp has no zone" in _call("DATE_FORMAT", "t", DataTypes.TIMESTAMP(6), "VV")
 
 
 @pytest.mark.spark
