@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pathlib
 import subprocess
 import sys
@@ -89,15 +90,47 @@ def test_all_examples_are_checked() -> None:
     assert {path.stem for path in EXAMPLES.glob("*.py")} == set(EXPECTED)
 
 
-@pytest.mark.spark
-@pytest.mark.parametrize("name", sorted(EXPECTED))
-def test_an_example_prints_what_it_says(name: str) -> None:
+_RUN_ALL = """
+import contextlib, io, json, runpy, sys, traceback
+
+for path in sys.argv[1:]:
+    printed, error = io.StringIO(), None
+    try:
+        with contextlib.redirect_stdout(printed):
+            runpy.run_path(path, run_name="__main__")
+    except BaseException:
+        error = traceback.format_exc()
+    sys.stdout.write(json.dumps([printed.getvalue(), error]) + chr(10))
+"""
+ALONE = "word_count"
+"""The one that has a process to itself, as a user would run it; the others share one, and its Spark session."""
+
+
+@pytest.fixture(scope="module")
+def printed() -> dict[str, tuple[str, str | None]]:
+    """What each example printed, and its traceback if it failed."""
+    names = sorted(set(EXPECTED) - {ALONE})
+    paths = [str(EXAMPLES / f"{name}.py") for name in names]
     done = subprocess.run(
-        [sys.executable, str(EXAMPLES / f"{name}.py")],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
+        [sys.executable, "-c", _RUN_ALL, *paths], capture_output=True, text=True, timeout=900, check=False
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    assert sorted(done.stdout.split("\n")[:-1]) == sorted(EXPECTED[name])
+    results = [json.loads(line) for line in done.stdout.splitlines()]
+    return {name: (text, error) for name, (text, error) in zip(names, results, strict=True)}
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("name", sorted(set(EXPECTED) - {ALONE}))
+def test_an_example_prints_what_it_says(name: str, printed: dict[str, tuple[str, str | None]]) -> None:
+    text, error = printed[name]
+    assert error is None, error
+    assert sorted(text.split("\n")[:-1]) == sorted(EXPECTED[name])
+
+
+@pytest.mark.spark
+def test_an_example_runs_alone() -> None:
+    command = [sys.executable, str(EXAMPLES / f"{ALONE}.py")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert sorted(done.stdout.split("\n")[:-1]) == sorted(EXPECTED[ALONE])
