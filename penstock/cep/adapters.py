@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -31,33 +32,24 @@ class SelectAdapter(_Adapter):
     """One result for each match."""
 
     def process_match(self, match: Match, ctx: PatternProcessFunction.Context) -> Iterable[Any] | None:
-        return (_method(self.user_functions[0], "select")(match),)
+        return self.results(self.user_functions[0], "select", match)
+
+    def results(self, function: Any, method: str, *arguments: Any) -> Iterable[Any]:
+        return (_method(function, method)(*arguments),)
 
 
 class FlatSelectAdapter(_Adapter):
     """Any number of results for each match."""
 
     def process_match(self, match: Match, ctx: PatternProcessFunction.Context) -> Iterable[Any] | None:
-        results: Iterable[Any] | None = _method(self.user_functions[0], "flat_select")(match)
-        return results
+        return self.results(self.user_functions[0], "flat_select", match)
+
+    def results(self, function: Any, method: str, *arguments: Any) -> Iterable[Any]:
+        return _method(function, method)(*arguments) or ()
 
 
-class TimeoutSelectAdapter(SelectAdapter, TimedOutPartialMatchHandler):
-    """The same, and one result in a side output for each timeout."""
-
-    def __init__(self, select: Any, timeout: Any, output_tag: OutputTag) -> None:
-        super().__init__(select, timeout)
-        self.output_tag = output_tag
-
-    def process_timed_out_match(
-        self, match: Match, ctx: PatternProcessFunction.Context
-    ) -> Iterable[Any] | None:
-        ctx.output(self.output_tag, _method(self.user_functions[1], "timeout")(match, ctx.timestamp()))
-        return None
-
-
-class TimeoutFlatSelectAdapter(FlatSelectAdapter, TimedOutPartialMatchHandler):
-    """The same, and any number of results in a side output for each timeout."""
+class _TimeoutAdapter(_Adapter, TimedOutPartialMatchHandler):
+    """The same for timeouts, whose results go to a side output."""
 
     def __init__(self, select: Any, timeout: Any, output_tag: OutputTag) -> None:
         super().__init__(select, timeout)
@@ -66,9 +58,21 @@ class TimeoutFlatSelectAdapter(FlatSelectAdapter, TimedOutPartialMatchHandler):
     def process_timed_out_match(
         self, match: Match, ctx: PatternProcessFunction.Context
     ) -> Iterable[Any] | None:
-        for value in _method(self.user_functions[1], "timeout")(match, ctx.timestamp()) or ():
+        for value in self.results(self.user_functions[1], "timeout", match, ctx.timestamp()):
             ctx.output(self.output_tag, value)
         return None
+
+    @abstractmethod
+    def results(self, function: Any, method: str, *arguments: Any) -> Iterable[Any]:
+        """What a method of the user's function gives."""
+
+
+class TimeoutSelectAdapter(SelectAdapter, _TimeoutAdapter):
+    """One result for each match and for each timeout."""
+
+
+class TimeoutFlatSelectAdapter(FlatSelectAdapter, _TimeoutAdapter):
+    """Any number of results for each match and for each timeout."""
 
 
 class CallableProcessAdapter(_Adapter):

@@ -65,10 +65,10 @@ class ValueLane(Lane):
     def __init__(self, nfa: NFA, matches: Any) -> None:
         super().__init__(nfa)
         self._matches = matches
-        self.load = matches.value  # type: ignore[method-assign]
 
     def load(self) -> MatchState | None:
-        raise NotImplementedError  # replaced above: it is asked for every drain of every key
+        state: MatchState | None = self._matches.value()
+        return state
 
     def save(self, state: MatchState | None) -> None:
         if state is None:

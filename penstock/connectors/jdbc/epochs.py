@@ -19,6 +19,7 @@ import logging
 import pickle
 import time
 import uuid
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
@@ -31,6 +32,7 @@ from penstock.connectors.kept_output import BLOCK_BYTES, Kept, OutputBlocks
 from penstock.connectors.sink import (
     Committer,
     Moment,
+    Sink,
     SinkCoordinator,
     StoredOutput,
     Taken,
@@ -66,6 +68,21 @@ class JdbcWriting:
 
     def coordinator(self) -> SinkCoordinator | None:
         return _OneTransaction() if self.exactly_once else None
+
+
+class JdbcWritingSink(Sink):
+    """A sink that writes portions; who commits follows from how."""
+
+    @property
+    @abstractmethod
+    def writing(self) -> JdbcWriting:
+        """How they are written."""
+
+    def create_committer(self) -> Committer | None:
+        return self.writing.committer()
+
+    def create_coordinator(self) -> SinkCoordinator | None:
+        return self.writing.coordinator()
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,9 @@ import pyarrow as pa
 from penstock.common.datatypes import RowType
 from penstock.common.errors import InvariantError
 from penstock.connectors.jdbc.database_table import JdbcDatabase, JdbcTable
-from penstock.connectors.jdbc.epochs import JdbcWriting
+from penstock.connectors.jdbc.epochs import JdbcWriting, JdbcWritingSink
 from penstock.connectors.jdbc.transaction import Portion, Portions, Row, Statements
-from penstock.connectors.sink import ArrowWriter, Committer, Sink, SinkCoordinator, WriterContext
+from penstock.connectors.sink import ArrowWriter, WriterContext
 from penstock.formats.arrow_rows import ArrowToRows
 from penstock.formats.base import DELETE, UPDATE_BEFORE
 
@@ -34,7 +34,7 @@ _GOES = (DELETE, UPDATE_BEFORE)
 
 
 @dataclass(frozen=True)
-class JdbcSink(Sink):
+class JdbcSink(JdbcWritingSink):
     """How rows are written. With `changelog` writers look at what kind of change each row is."""
 
     table: JdbcTable
@@ -54,12 +54,6 @@ class JdbcSink(Sink):
 
     def create_writer(self, context: WriterContext, restored: Sequence[Any] = ()) -> JdbcWriter:
         return JdbcWriter(self, self.writing.target(context))
-
-    def create_committer(self) -> Committer | None:
-        return self.writing.committer()
-
-    def create_coordinator(self) -> SinkCoordinator | None:
-        return self.writing.coordinator()
 
 
 class JdbcWriter(ArrowWriter):

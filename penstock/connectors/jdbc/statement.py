@@ -16,10 +16,10 @@ from penstock.common.errors import ValidationError
 from penstock.common.time import Instant
 from penstock.connectors.jdbc.database_table import JdbcDatabase
 from penstock.connectors.jdbc.dialect import Dialect, Login
-from penstock.connectors.jdbc.epochs import JdbcWriting
+from penstock.connectors.jdbc.epochs import JdbcWriting, JdbcWritingSink
 from penstock.connectors.jdbc.sink import UNBOUNDED_ROWS, converted
 from penstock.connectors.jdbc.transaction import Portion, Portions, Row, Statements
-from penstock.connectors.sink import Committer, Sink, SinkCoordinator, SinkWriter, WriterContext
+from penstock.connectors.sink import SinkWriter, WriterContext
 
 _SHOWN = 80
 _TOKENS = re.compile(
@@ -121,7 +121,7 @@ def _bytes(value: Any) -> bytes:
 
 
 @dataclass(frozen=True)
-class JdbcStatementSink(Sink):
+class JdbcStatementSink(JdbcWritingSink):
     """How a program's rows are written."""
 
     statement: JdbcStatement
@@ -143,12 +143,6 @@ class JdbcStatementSink(Sink):
 
     def create_writer(self, context: WriterContext, restored: Sequence[Any] = ()) -> JdbcStatementWriter:
         return JdbcStatementWriter(self, self.writing.target(context))
-
-    def create_committer(self) -> Committer | None:
-        return self.writing.committer()
-
-    def create_coordinator(self) -> SinkCoordinator | None:
-        return self.writing.coordinator()
 
 
 class JdbcStatementWriter(SinkWriter):

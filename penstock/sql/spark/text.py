@@ -175,8 +175,6 @@ class SparkWriter:
         return f"SELECT {self._list([*columns, *added])} FROM {source} {view}"
 
     def _table_function(self, plan: TableFunctionScan) -> str:
-        from penstock.sql.spark.user_function_calls import table_text
-
         source, columns = self._from(plan.input)
         args = [self.rex(a, columns) for a in plan.args]
         if self._udf_text is None:
@@ -185,8 +183,8 @@ class SparkWriter:
         alias = f"f{self._aliases}"
         call = self._udf_text(UdfCall(NullType(), plan.name, plan.function, plan.args), args)
         added = [f"{alias}.c{i}" for i in range(len(plan.function_fields))]
-        joined = table_text(call, len(args), alias, plan.outer)
-        return f"SELECT {self._list([*columns, *added])} FROM {source} {joined}"
+        view = f"LATERAL VIEW {'OUTER ' if plan.outer else ''}inline({call}) {alias}"
+        return f"SELECT {self._list([*columns, *added])} FROM {source} {view}"
 
     # -- joins -----------------------------------------------------------------------------------------
 

@@ -2,9 +2,9 @@
 
 A function goes over columns of Arrow: a row at a time, or as Series if it is one of pandas; a table function gives a
 list of rows for each row, which the query unfolds. (Spark's own way for rows, pickling, takes 3 times as long for a
-scalar function and 30 times for a table function; it remains where there is no argument, so no column.) An
-aggregate is a UDF over the list of a group's rows, so that it may stand beside any other aggregate and take DISTINCT,
-FILTER and OVER; where there are only users' aggregates, `grouped_aggregates.py` hands them a group in pieces.
+scalar function and 30 times for a table function.) An aggregate is a UDF over the list of a group's rows, so that it
+may stand beside any other aggregate and take DISTINCT, FILTER and OVER; where there are only users' aggregates,
+`grouped_aggregates.py` hands them a group in pieces.
 
 A worker process keeps the first copy of a function it is sent: `open` is called once there. A function that has a
 `close` lives for one task instead: Spark sends a runner with each task, and the function goes when the runner does.
@@ -31,7 +31,7 @@ from penstock.common.errors import UserFunctionError
 from penstock.common.pickling import ship, unship
 from penstock.common.surroundings import here
 from penstock.sql.aggregate_calls import PandasAggregate, as_aggregate, defines
-from penstock.sql.async_calls import Waiting, is_async
+from penstock.sql.async_calls import Waiting
 from penstock.sql.functions.text import spark_type
 from penstock.sql.pandas_values import as_column, as_pandas, check_result, flattened
 from penstock.sql.user_functions import FunctionContext, Task, UserFunction
@@ -72,73 +72,53 @@ def spark_call(
     if name not in known:
         _register(spark, name, function, types, Settings(parameters, waiting, zone))
         known.add(name)
+    if not args and _goes_over_rows(function):
+        args = ["0"]  # a column that says how many rows there are; the function does not see it
     return f"{name}({', '.join(args)})"
+
+
+def _goes_over_rows(function: UserFunction) -> bool:
+    return function.kind in ("scalar", "table") and not function.pandas
 
 
 def _register(
     spark: SparkSession, name: str, function: UserFunction, types: Sequence[DataType], settings: Settings
 ) -> None:
-    from pyspark.sql.functions import arrow_udf, pandas_udf, udf
+    from pyspark.sql.functions import pandas_udf, udf
 
     from penstock.sql.spark.grouped_aggregates import register_groups
 
     if function.kind == "aggregates":
         register_groups(spark, name, function, types, settings)
         return
-    if function.kind == "table":
-        _register_table(spark, name, function, types, settings)
-        return
-    runner = (AggregateRunner if function.kind == "aggregate" else Runner)(name, function, types, settings)
     made: Any
-    if (
-        function.pandas
-        and function.kind == "scalar"
-        and types
-        and any(map(_has_moments, [*types, function.result]))
-    ):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            made = arrow_udf(runner.columns, spark_type(function.result), _ARROW_SCALAR)  # type: ignore[call-overload]
-    elif function.pandas and function.kind == "scalar":
+    returns = spark_type(function.result)
+    if function.kind == "table":
+        results = [t for _, t in function.result_fields(types)]
+        row = "STRUCT<" + ", ".join(f"c{i}: {spark_type(t)}" for i, t in enumerate(results)) + ">"
+        made = _arrow_udf(TableColumns(name, function, types, settings, results), f"ARRAY<{row}>")
+        # A deterministic one may be computed once for each column that is read of its rows.
+        made = made.asNondeterministic()
+    elif _goes_over_rows(function):
+        made = _arrow_udf(ScalarColumns(name, function, types, settings), returns)
+    elif function.kind == "aggregate":
+        made = udf(AggregateRunner(name, function, types, settings), returns, useArrow=False)  # type: ignore[call-overload]
+    elif types and any(map(_has_moments, [*types, function.result])):
+        made = _arrow_udf(Runner(name, function, types, settings).columns, returns)
+    else:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # it wants type hints, which a lambda cannot have
-            made = pandas_udf(runner.series, spark_type(function.result), _SCALAR)  # type: ignore[call-overload]
-    elif function.kind == "scalar" and types:
-        columns = ScalarColumns(name, function, types, settings)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            made = arrow_udf(columns, spark_type(function.result), _ARROW_SCALAR)  # type: ignore[call-overload]
-    else:
-        made = udf(runner, spark_type(function.result), useArrow=False)  # type: ignore[call-overload]
+            made = pandas_udf(Runner(name, function, types, settings).series, returns, _SCALAR)  # type: ignore[call-overload]
     spark.udf.register(name, made if function.deterministic else made.asNondeterministic())
 
 
-def _register_table(
-    spark: SparkSession, name: str, function: UserFunction, types: Sequence[DataType], settings: Settings
-) -> None:
-    """With arguments a function of lists of rows (`table_text` unfolds them), else a table function of Spark."""
-    from pyspark.sql.functions import arrow_udf, udtf
+def _arrow_udf(call: Callable[..., pa.Array], returns: str) -> Any:
+    """A function of columns; Spark wants type hints, which a user's function need not have."""
+    from pyspark.sql.functions import arrow_udf
 
-    results = [t for _, t in function.result_fields(types)]
-    schema = "STRUCT<" + ", ".join(f"c{i}: {spark_type(t)}" for i, t in enumerate(results)) + ">"
-    if not types:
-        spark.udtf.register(
-            name, udtf(_table_class(Runner(name, function, types, settings)), returnType=schema)
-        )
-        return
-    columns = TableColumns(name, function, types, settings, results)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        made: Any = arrow_udf(columns, f"ARRAY<{schema}>", _ARROW_SCALAR)  # type: ignore[call-overload]
-    # A deterministic one may be computed once for each column that is read of its rows.
-    spark.udf.register(name, made.asNondeterministic())
-
-
-def table_text(call: str, arguments: int, alias: str, outer: bool) -> str:
-    """How a query joins its rows with those of a table function."""
-    if arguments:
-        return f"LATERAL VIEW {'OUTER ' if outer else ''}inline({call}) {alias}"
-    return f"LEFT JOIN LATERAL {call} {alias} ON true" if outer else f"CROSS JOIN LATERAL {call} {alias}"
+        return arrow_udf(call, returns, _ARROW_SCALAR)  # type: ignore[call-overload]
 
 
 def _has_moments(data_type: DataType) -> bool:
@@ -180,15 +160,13 @@ def close_quietly(function: Any) -> None:
 
 
 class Runner:
-    """Calls a scalar or table function with PyFlink's values."""
+    """Calls a function of Series, or what an aggregate consists of, with PyFlink's values."""
 
     def __init__(
         self, key: str, function: UserFunction, types: Sequence[DataType], settings: Settings
     ) -> None:
         self._key = key
         self._parameters = dict(settings.parameters)
-        self._waiting = settings.waiting
-        self._async = is_async(function.function)
         self._name = function.name
         self._own: Any = None
         self._function = ship(function.function)
@@ -198,13 +176,6 @@ class Runner:
         self._argument_types = list(types)
         self._zone = settings.zone
         self._arguments = [from_spark(t, settings.zone) for t in types]
-
-    def __call__(self, *args: Any) -> Any:
-        if self._async:
-            value = self._guarded(self._waiting.results, self.eval(), [self._converted(args)])[0]
-        else:
-            value = self._guarded(self.eval(), *self._converted(args))
-        return None if value is None else self._result(value)
 
     def series(self, *args: Any) -> Any:
         """The column of a function of Series; Spark would take NULLs for values of another type."""
@@ -221,23 +192,6 @@ class Runner:
         series = [as_pandas(c, t, self._zone) for c, t in zip(args, self._argument_types, strict=True)]
         found = check_result(self._name, self._guarded(self.eval(), *series), len(args[0]))
         return as_column(self._name, found, self._result_type, self._zone)
-
-    def rows(self, *args: Any) -> Iterator[tuple[Any, ...]]:
-        """What a table function yields or returns, as tuples."""
-        found = self._guarded(self.eval(), *self._converted(args))
-        if isinstance(found, tuple) or hasattr(found, "get_row_kind"):
-            found = [found]
-        iterator = iter(() if found is None else found)
-        while True:
-            try:
-                item = next(iterator)
-            except StopIteration:
-                return
-            except Exception as error:
-                raise self._failure(error) from error
-            many = isinstance(item, (list, tuple)) or hasattr(item, "get_row_kind")
-            row = tuple(item) if many else (item,)
-            yield self._result(row)
 
     def _converted(self, args: Sequence[Any]) -> list[Any]:
         return [
@@ -290,6 +244,7 @@ class _RowColumns:
         from penstock.sql.streaming.user_calls import OpenedFunction
 
         self._key = key
+        self._width = len(types)
         self._own: OpenedFunction | None = None
         self._parameters = dict(settings.parameters)
         self._function = OpenedFunction(function, types, settings.zone, settings.waiting)
@@ -307,12 +262,15 @@ class _RowColumns:
                 _OPENED[self._key] = found
         return found
 
+    def _arguments(self, columns: Sequence[pa.Array]) -> pa.Table:
+        return pa.table(list(columns[: self._width]), [f"c{i}" for i in range(self._width)])
+
 
 class ScalarColumns(_RowColumns):
     """The column of a function's values."""
 
     def __call__(self, *columns: pa.Array) -> pa.Array:
-        return self._opened().values(_arguments(columns), len(columns[0]))
+        return self._opened().values(self._arguments(columns), len(columns[0]))
 
 
 class TableColumns(_RowColumns):
@@ -330,14 +288,10 @@ class TableColumns(_RowColumns):
         self._results = list(results)
 
     def __call__(self, *columns: pa.Array) -> pa.Array:
-        counts, made = self._opened().rows_of(_arguments(columns), len(columns[0]), self._results)
+        counts, made = self._opened().rows_of(self._arguments(columns), len(columns[0]), self._results)
         ends = pa.array(itertools.accumulate(counts, initial=0), pa.int32())
         rows = pa.StructArray.from_arrays(made, [f"c{i}" for i in range(len(made))])
         return pa.ListArray.from_arrays(ends, rows)
-
-
-def _arguments(columns: Sequence[pa.Array]) -> pa.Table:
-    return pa.table(list(columns), [f"c{i}" for i in range(len(columns))])
 
 
 class AggregateRunner(Runner):
@@ -383,13 +337,3 @@ class AggregateRunner(Runner):
         """The result of a group as Spark takes it."""
         value = self._guarded(function.get_value, accumulator)
         return None if value is None else self._result(value)
-
-
-def _table_class(runner: Runner) -> type:
-    """A Spark UDTF class around a function."""
-
-    class Rows:
-        def eval(self, *args: Any) -> Any:
-            yield from runner.rows(*args)
-
-    return Rows
