@@ -21,7 +21,7 @@ from penstock.table import (
     TableEnvironment,
 )
 from penstock.table.expressions import col
-from penstock.table.udf import udaf, udf, udtaf
+from penstock.table.udf import udaf, udf, udtaf, udtf
 
 pytestmark = pytest.mark.spark
 
@@ -140,6 +140,18 @@ def test_results_that_do_not_fit_are_refused(env: Any) -> None:
     half = udf(lambda v: v + 0.5, result_type=DataTypes.BIGINT(), func_type="pandas")
     with pytest.raises(PenstockError, match="do not fit its result type BIGINT"):
         answer(env.from_path("src").select(half(col("c"))))
+
+
+def test_functions_without_arguments_are_called_for_every_row(env: Any) -> None:
+    env.create_temporary_function("seven", udf(lambda: 7, result_type=DataTypes.INT()))
+    env.create_temporary_function("pair", udtf(lambda: [(1,), (2,)], result_types=[DataTypes.INT()]))
+    env.create_temporary_function("none", udtf(lambda: [], result_types=[DataTypes.INT()]))
+    values = "(VALUES (10), (20)) AS t(v)"
+    assert answer(env.sql_query(f"SELECT v, seven() FROM {values}")) == [(10, 7), (20, 7)]
+    found = answer(env.sql_query(f"SELECT v, x FROM {values}, LATERAL TABLE(pair()) AS f(x)"))
+    assert found == [(10, 1), (10, 2), (20, 1), (20, 2)]
+    outer = env.sql_query(f"SELECT v, x FROM {values} LEFT JOIN LATERAL TABLE(none()) AS f(x) ON TRUE")
+    assert answer(outer) == [(10, None), (20, None)]
 
 
 def test_table_aggregates_give_rows(env: Any) -> None:
