@@ -38,6 +38,7 @@ class MariaDbServer:
             "--bind-address=127.0.0.1", "--skip-name-resolve", f"--socket={folder / 'socket'}",
             f"--pid-file={folder / 'pid'}", f"--init-file={setup}", "--innodb-flush-log-at-trx-commit=0",
             "--innodb-buffer-pool-size=32M", "--default-time-zone=+09:00",
+            f"--log-bin={folder / 'data' / 'changes'}", "--binlog-format=ROW", "--server-id=1",
             ready=lambda: self.connect().close(),
         )  # fmt: skip
 

@@ -32,6 +32,7 @@ class PostgresServer:
         self._server.start(
             program, "-D", str(folder / "data"), "-p", str(self.port), "-h", "127.0.0.1", "-k", str(folder),
             "-c", "fsync=off", "-c", "full_page_writes=off", "-c", "timezone=Asia/Tokyo",
+            "-c", "wal_level=logical", "-c", "max_replication_slots=40", "-c", "max_wal_senders=40",
             ready=lambda: self.connect("postgres").close(),
         )  # fmt: skip
         self.execute(f"CREATE DATABASE {DATABASE}", database="postgres")
