@@ -107,6 +107,12 @@ class RabbitServer:
         connection.close()
         return found
 
+    def knows_for_good(self, queue: str) -> bool:
+        """Whether the queue's definition is on the disk: the broker writes it a while after it has said yes."""
+        data = self._server.folder / "data"
+        tables = [*data.rglob("LATEST.LOG"), *data.rglob("rabbit_durable_queue.DC*")]
+        return any(queue.encode() in path.read_bytes() for path in tables)
+
     def kill(self) -> None:
         self._server.kill()
 

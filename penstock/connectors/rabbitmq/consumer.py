@@ -1,10 +1,4 @@
-"""The driver's side of a queue: a connection that receives messages, keeps them, and acknowledges what is committed.
-
-A message must be acknowledged over the connection that it came by, and as long as it is not, a broker gives it again
-when that is gone. So the driver owns the connection. Messages are numbered as they come; those of an epoch travel to
-its task in the plan and are kept until the epoch is committed, so an epoch that is repeated gets the same ones. When
-the epoch is committed they are acknowledged. A connection that is lost fails the job, which starts again from its
-checkpoint: the broker then gives again what was not acknowledged.
+"""A connection that receives the messages of a queue, and acknowledges what is committed over the same channel.
 
 An acknowledgement itself is not acknowledged. What shows that the broker has it is its answer to a question that was
 sent after it over the same channel; until then a message is not *settled*, and may come again.
@@ -13,69 +7,41 @@ sent after it over the same channel; until then a message is not *settled*, and 
 from __future__ import annotations
 
 import threading
-from collections import deque
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from penstock.common.errors import ExternalSystemError
+from penstock.connectors.held_queue import QueueConsumer
 from penstock.connectors.rabbitmq.client import RabbitAddress, declare
 
-__all__ = ["Consumer", "Message"]
+__all__ = ["RabbitConsumer"]
 
 _POLL_S = 0.02
 _STOP_S = 10.0
 
 
-class Message(NamedTuple):
-    """One message; what the broker calls it is `tag`."""
-
-    number: int
-    tag: int
-    body: bytes
-    correlation_id: str | None
-    timestamp_ms: int | None
-
-
-class Consumer:
-    """Receives on a thread; the others may be called from any."""
+class RabbitConsumer(QueueConsumer):
+    """Receives on a thread."""
 
     def __init__(
         self, address: RabbitAddress, queue: str, prefetch: int, known: Callable[[str | None], bool]
     ) -> None:
+        super().__init__()
         self._address = address
         self._queue = queue
         self._prefetch = prefetch
         self._known = known
-        self._lock = threading.Lock()
-        self._messages: deque[Message] = deque()
-        self._next = 0
         self._to_acknowledge: list[tuple[int, int]] = []
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="penstock-rabbitmq", daemon=True)
-        self.settled = 0
-        """Messages with smaller numbers will not come again."""
-        self.error: ExternalSystemError | None = None
 
-    def start(self, first: int) -> None:
-        """Begins to receive; the first message gets this number."""
-        self._next = self.settled = first
+    def receive(self) -> None:
         self._thread.start()
 
-    def messages_from(self, number: int, limit: int) -> list[Message]:
+    def acknowledge(self, number: int, tags: Sequence[Any]) -> None:
         with self._lock:
-            return [m for m in self._messages if m.number >= number][:limit]
-
-    def committed(self, number: int) -> None:
-        """Messages before this number are part of a checkpoint: they are acknowledged."""
-        with self._lock:
-            tag = 0
-            while self._messages and self._messages[0].number < number:
-                tag = self._messages.popleft().tag
-            if tag:
-                self._to_acknowledge.append((number, tag))
+            self._to_acknowledge.append((number, tags[-1]))
 
     def stop(self) -> None:
-        """Acknowledges what was committed, and closes. What was not is given to others by the broker."""
         self._stopping.set()
         if self._thread.ident is not None:
             self._thread.join(_STOP_S)
@@ -100,28 +66,19 @@ class Consumer:
         channel.basic_qos(prefetch_count=self._prefetch)
         for method, properties, body in channel.consume(self._queue, inactivity_timeout=_POLL_S):
             if method is not None:
-                self._add(channel, method.delivery_tag, properties, body)
+                self._take(channel, method.delivery_tag, properties, body)
             self._acknowledge(channel)
             if self._stopping.is_set():
                 break
         self._acknowledge(channel)
 
-    def _add(self, channel: Any, tag: int, properties: Any, body: bytes) -> None:
+    def _take(self, channel: Any, tag: int, properties: Any, body: bytes) -> None:
         if self._known(properties.correlation_id):  # it was committed, and its acknowledgement got lost
             channel.basic_ack(tag)
             return
         sent = properties.timestamp
-        with self._lock:
-            self._messages.append(
-                Message(
-                    self._next,
-                    tag,
-                    body,
-                    properties.correlation_id,
-                    None if sent is None else int(sent) * 1000,
-                )
-            )
-            self._next += 1
+        sent_ms = None if sent is None else int(sent) * 1000
+        self.add(tag, body, correlation_id=properties.correlation_id, timestamp_ms=sent_ms)
 
     def _acknowledge(self, channel: Any) -> None:
         with self._lock:

@@ -6,28 +6,19 @@ is started again. A message that no queue takes is an error, not a loss.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from penstock.common.errors import ExternalSystemError
-from penstock.common.serialization import SerializationSchema
 from penstock.connectors.async_sink import (
-    AsyncSinkBase,
-    AsyncSinkSettings,
-    Request,
     RequestClient,
-    RequestConverter,
     Unavailable,
 )
-from penstock.connectors.message_part import MessagePart
 from penstock.connectors.rabbitmq.client import RabbitAddress, declare, pika_library
-from penstock.connectors.sink import WriterContext
-from penstock.formats.base import INSERT
 
-__all__ = ["ONE_AFTER_THE_OTHER", "RabbitElementSink", "RabbitTableSink", "RabbitTarget"]
+__all__ = ["RabbitTarget"]
 
-ONE_AFTER_THE_OTHER = AsyncSinkSettings(max_in_flight_requests=1)
 _PERSISTENT = 2
 
 
@@ -43,6 +34,9 @@ class RabbitTarget:
     def shown(self) -> str:
         to = f"exchange '{self.exchange}' with key" if self.exchange else "queue"
         return f"{to} '{self.routing_key}' of RabbitMQ at {self.address.shown}"
+
+    def create_client(self) -> RequestClient:
+        return PublishingClient(self)
 
 
 class PublishingClient(RequestClient):
@@ -106,66 +100,3 @@ class PublishingClient(RequestClient):
                 connection.close()
             except self._target.address.errors():
                 pass
-
-
-class PublishingSink(AsyncSinkBase):
-    """What sinks of messages share: where they go."""
-
-    target: RabbitTarget
-
-    @property
-    def system(self) -> str:
-        return self.target.shown
-
-    @property
-    def client_identity(self) -> Hashable:
-        return self.target
-
-    def create_client(self) -> RequestClient:
-        return PublishingClient(self.target)
-
-
-@dataclass(frozen=True)
-class RabbitElementSink(PublishingSink):
-    """Elements of a program."""
-
-    target: RabbitTarget
-    schema: SerializationSchema
-    settings: AsyncSinkSettings = ONE_AFTER_THE_OTHER
-
-    def create_converter(self, context: WriterContext) -> RequestConverter:
-        return _Elements(self.schema)
-
-
-class _Elements(RequestConverter):
-    def __init__(self, schema: SerializationSchema) -> None:
-        self._schema = schema
-        schema.open()
-
-    def convert(self, value: Any) -> Iterable[Request]:
-        body = self._schema.serialize(value)
-        return [] if body is None else [Request(body, len(body))]
-
-
-@dataclass(frozen=True)
-class RabbitTableSink(PublishingSink):
-    """Rows of a table, or changes in a format of changes."""
-
-    target: RabbitTarget
-    message: MessagePart
-    changelog: bool = False
-    settings: AsyncSinkSettings = ONE_AFTER_THE_OTHER
-
-    def create_converter(self, context: WriterContext) -> RequestConverter:
-        return _Rows(self)
-
-
-class _Rows(RequestConverter):
-    def __init__(self, sink: RabbitTableSink) -> None:
-        self._changelog = sink.changelog
-        self._encoder = sink.message.encoder()
-
-    def convert(self, value: Any) -> Iterable[Request]:
-        row, kind = (value[:-1], value[-1]) if self._changelog else (value, INSERT)
-        body = self._encoder.encode(kind, row)
-        return [Request(body, len(body))]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from penstock.common.errors import ValidationError
 from penstock.common.serialization import DeserializationSchema, SerializationSchema
+from penstock.connectors.message_bodies import SchemaDecoder
+from penstock.connectors.message_sinks import ElementMessageSink
 from penstock.connectors.rabbitmq.client import RabbitAddress, pika_library
-from penstock.connectors.rabbitmq.sink import RabbitElementSink, RabbitTarget
-from penstock.connectors.rabbitmq.source import DEFAULT_PREFETCH, Decode, RabbitSource
+from penstock.connectors.rabbitmq.sink import RabbitTarget
+from penstock.connectors.rabbitmq.source import DEFAULT_PREFETCH, RabbitSource
 from penstock.datastream.connectors.unsupported import Settings
 from penstock.functions.legacy import SinkFunction, SourceFunction
 
@@ -144,17 +145,6 @@ class RMQConnectionConfig:
             return RMQConnectionConfig(self._settings)
 
 
-@dataclass(frozen=True)
-class _SchemaDecoder:
-    """Makes what turns messages into records; picklable."""
-
-    schema: DeserializationSchema
-
-    def __call__(self) -> Decode:
-        self.schema.open()
-        return lambda body: list(self.schema.deserialize_all(body))
-
-
 class RMQSource(SourceFunction):
     """Reads a queue, which is made if it is not there; messages are acknowledged when their epoch is committed.
 
@@ -173,7 +163,7 @@ class RMQSource(SourceFunction):
             RabbitSource(
                 connection_config._address(),
                 queue_name,
-                _SchemaDecoder(deserialization_schema),
+                SchemaDecoder(deserialization_schema),
                 use_correlation_id,
                 prefetch,
                 deserialization_schema.get_produced_type(),
@@ -192,4 +182,4 @@ class RMQSink(SinkFunction):
     ) -> None:
         pika_library()
         target = RabbitTarget(connection_config._address(), "", queue_name)
-        super().__init__(RabbitElementSink(target, serialization_schema))
+        super().__init__(ElementMessageSink(target, serialization_schema))

@@ -87,12 +87,12 @@ def test_what_is_not_committed_comes_again_and_an_epoch_that_is_repeated_is_the_
 def test_with_correlation_ids_nothing_is_read_twice_though_an_acknowledgement_is_lost(
     rabbitmq: RabbitServer, queue: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from penstock.connectors.rabbitmq.consumer import Consumer
+    from penstock.connectors.rabbitmq.consumer import RabbitConsumer
 
     rabbitmq.publish(queue, [b"a", b"b", b"c", b"d"], ids=True)
     loop = reading(rabbitmq, queue, ids=True)
     with monkeypatch.context() as patch:  # the driver dies between the commit and the acknowledgement
-        patch.setattr(Consumer, "_acknowledge", lambda self, channel: None)
+        patch.setattr(RabbitConsumer, "_acknowledge", lambda self, channel: None)
         assert until(loop, 4) == ["a", "b", "c", "d"]
         loop.recover()
     rabbitmq.publish(queue, [b"e"], ids=True)
@@ -148,6 +148,7 @@ def test_messages_are_published_in_order_and_survive_the_broker(rabbitmq: Rabbit
     loop = SinkLoop(RMQSink(config(rabbitmq), queue, SimpleStringSchema()).sink_func)
     sent = [f"m{i}" for i in range(1200)]
     loop.run_epoch([sent[:700]])
+    wait_for(lambda: rabbitmq.knows_for_good(queue))
     rabbitmq.kill()
     rabbitmq.start()
     loop.run_epoch([sent[700:]])
