@@ -22,7 +22,8 @@ import pyarrow as pa
 from penstock.common.errors import ExternalSystemError, ValidationError
 from penstock.connectors.delta.lake import delta_library
 from penstock.connectors.delta.types import delta_schema
-from penstock.connectors.delta.writer import GONE, DeltaPart
+from penstock.connectors.delta.writer import DeltaPart
+from penstock.connectors.lake_changes import GONE, last_changes
 from penstock.connectors.sink import Committer, Moment, SinkCoordinator, StoredOutput, Taken
 
 if TYPE_CHECKING:
@@ -155,18 +156,6 @@ class DeltaCommitter(Committer):
             .when_not_matched_insert(columns, predicate=f"NOT s.{GONE}")
             .execute()
         )
-
-
-def last_changes(changes: pa.Table, key: Sequence[str]) -> pa.Table:
-    """The last change of each key; changes of one key come in order.
-
-    >>> t = pa.table({"k": [1, 2, 1], "v": ["a", "b", "c"]})
-    >>> last_changes(t, ["k"]).to_pydict()
-    {'k': [2, 1], 'v': ['b', 'c']}
-    """
-    numbered = changes.append_column("__n", pa.array(range(changes.num_rows), pa.int64()))
-    last = numbered.group_by(list(key)).aggregate([("__n", "max")]).column("__n_max")
-    return changes.take(last.combine_chunks().sort())
 
 
 def _quoted(name: str) -> str:

@@ -13,7 +13,7 @@ from penstock.common.errors import ValidationError
 from penstock.connectors.delta.committer import DeltaCommitter, OneCommit
 from penstock.connectors.delta.lake import DeltaLake
 from penstock.connectors.delta.types import delta_schema
-from penstock.connectors.delta.writer import ChangeWriter, FileWriter
+from penstock.connectors.delta.writer import FileWriter, MergeWriter
 from penstock.connectors.sink import ArrowWriter, Committer, Sink, SinkCoordinator, WriterContext
 
 __all__ = ["DeltaSink"]
@@ -31,7 +31,7 @@ class DeltaSink(Sink):
     unknown_outcome: str | None = None
 
     def create_writer(self, context: WriterContext, restored: Sequence[Any] = ()) -> ArrowWriter:
-        return ChangeWriter(self, context) if self.key else FileWriter(self, context)
+        return MergeWriter(self, context) if self.key else FileWriter(self, context)
 
     def create_committer(self) -> Committer:
         return DeltaCommitter(self)

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from penstock.common.datatypes import RowField, RowType
+from penstock.common.datatypes import RowType
 from penstock.common.errors import ExternalSystemError, MalformedRecordError, NotSupportedError
 from penstock.connectors.delta.lake import DeltaLake
 from penstock.connectors.filesystem.columnar_types import in_table_type
@@ -97,8 +97,7 @@ class _DeltaReader(ArrowReader):
     """Positions are numbers of rows in the file."""
 
     def __init__(self, source: DeltaSource) -> None:
-        fields = [RowField(f.name, f.data_type.nullable()) for f in source.row_type.fields]
-        self.row_type = RowType(fields, nullable=False)
+        self.row_type = RowType(source.row_type.nullable_fields(), nullable=False)
         self._source = source
 
     def read_arrow(self, split: SourceSplit, position: Any, limit: ReadLimit) -> Iterator[ArrowBatch]:

@@ -29,6 +29,7 @@ class DeltaConnector(TableConnector):
     name = "delta"
     options = o.OPTIONS
     upserts = True
+    changes_rows = True
     update_advice = "declare a PRIMARY KEY for the sink: rows can only be replaced by key"
 
     def knows(self, key: str) -> bool:

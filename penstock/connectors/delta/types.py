@@ -9,16 +9,11 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.common.datatypes import (
-    ArrayType,
-    DataType,
-    LocalZonedTimestampType,
-    MapType,
     MultisetType,
     RowType,
-    TimestampType,
     TimeType,
 )
-from penstock.common.errors import ValidationError
+from penstock.connectors.lake_types import check_columns
 from penstock.formats.arrow_rows import arrow_type
 
 __all__ = ["check_types", "delta_schema", "partition_text"]
@@ -26,27 +21,7 @@ __all__ = ["check_types", "delta_schema", "partition_text"]
 
 def check_types(row_type: RowType) -> None:
     """Refuses columns that Delta has no type for."""
-    for field in row_type.fields:
-        _check(field.name, field.data_type)
-
-
-def _check(name: str, data_type: DataType) -> None:
-    if isinstance(data_type, (TimeType, MultisetType)):
-        raise ValidationError(f"Delta has no type for the column '{name}' of type {data_type.as_summary()}")
-    if isinstance(data_type, (TimestampType, LocalZonedTimestampType)) and data_type.precision > 6:
-        raise ValidationError(
-            f"Delta keeps microseconds, and the column '{name}' is {data_type.as_summary()}",
-            do="declare it with (6)",
-        )
-    inner: list[DataType] = []
-    if isinstance(data_type, ArrayType):
-        inner = [data_type.element_type]
-    elif isinstance(data_type, MapType):
-        inner = [data_type.key_type, data_type.value_type]
-    elif isinstance(data_type, RowType):
-        inner = [field.data_type for field in data_type.fields]
-    for part in inner:
-        _check(name, part)
+    check_columns("Delta", row_type, (TimeType, MultisetType))
 
 
 def delta_schema(row_type: RowType) -> pa.Schema:

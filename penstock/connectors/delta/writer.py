@@ -8,7 +8,6 @@ Files of a task that was repeated or given up are never named; `VACUUM` removes 
 
 from __future__ import annotations
 
-import io
 import json
 import uuid
 from collections.abc import Iterator, Sequence
@@ -20,16 +19,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.connectors.delta.types import delta_schema, partition_text
-from penstock.connectors.kept_output import BLOCK_BYTES, Kept, OutputBlocks
+from penstock.connectors.lake_changes import ChangeWriter, KeptChanges
 from penstock.connectors.sink import ArrowWriter, WriterContext
-from penstock.formats.base import DELETE, UPDATE_BEFORE
 
 if TYPE_CHECKING:
     from penstock.connectors.delta.sink import DeltaSink
 
-__all__ = ["GONE", "ChangeWriter", "DeltaChanges", "DeltaFile", "DeltaPart", "FileWriter"]
+__all__ = ["DeltaFile", "DeltaPart", "FileWriter", "MergeWriter"]
 
-GONE = "__gone"
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -49,25 +46,13 @@ class DeltaFile:
 
 
 @dataclass(frozen=True)
-class DeltaChanges:
-    """Changes by key, as Arrow streams: the columns and whether the row is gone."""
-
-    kept: Kept
-
-    def tables(self) -> Iterator[pa.Table]:
-        for block in self.kept.blocks():
-            with pa.ipc.open_stream(block) as stream:
-                yield stream.read_all()
-
-
-@dataclass(frozen=True)
 class DeltaPart:
     """What one subtask leaves in an epoch."""
 
     epoch: int
     job_id: str
     files: tuple[DeltaFile, ...] = ()
-    changes: DeltaChanges | None = None
+    changes: KeptChanges | None = None
 
 
 class FileWriter(ArrowWriter):
@@ -128,43 +113,13 @@ class FileWriter(ArrowWriter):
         )
 
 
-class ChangeWriter(ArrowWriter):
+class MergeWriter(ChangeWriter):
     """Keeps the changes of rows with a key for the driver."""
 
     def __init__(self, sink: DeltaSink, context: WriterContext) -> None:
+        super().__init__(delta_schema(sink.row_type), sink.changelog, context)
         self._context = context
-        self._changelog = sink.changelog
-        self._schema = delta_schema(sink.row_type)
-        self._blocks = OutputBlocks(context.files, "changes")
-        self._waiting: list[pa.Table] = []
-        self._bytes = 0
-        self._some = False
-
-    def write_arrow(self, table: pa.Table) -> None:
-        width = len(self._schema)
-        columns = table.select(range(width)).rename_columns(self._schema.names)
-        kinds = table.column(width).to_pylist() if self._changelog else [0] * table.num_rows
-        gone = pa.array([kind in (DELETE, UPDATE_BEFORE) for kind in kinds], pa.bool_())
-        self._waiting.append(columns.cast(self._schema, safe=False).append_column(GONE, gone))
-        self._bytes += table.nbytes
-        if self._bytes >= BLOCK_BYTES:
-            self._store()
-
-    def _store(self, last: bool = False) -> None:
-        rows = pa.concat_tables(self._waiting)
-        self._waiting, self._bytes = [], 0
-        if not rows.num_rows:
-            return
-        self._some = True
-        stream = io.BytesIO()
-        with pa.ipc.new_stream(stream, rows.schema) as writer:
-            writer.write_table(rows)
-        self._blocks.add(stream.getvalue(), last)
 
     def prepare_commit(self, end_of_input: bool) -> Sequence[Any]:
-        if self._waiting:
-            self._store(last=True)
-        if not self._some:
-            return ()
-        changes = DeltaChanges(self._blocks.kept())
-        return (DeltaPart(self._context.epoch, self._context.job_id, changes=changes),)
+        changes = self.finished()
+        return () if changes is None else (DeltaPart(self._context.epoch, self._context.job_id, (), changes),)

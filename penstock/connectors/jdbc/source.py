@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.catalog.conditions import NULL_TESTS, Clause
-from penstock.common.datatypes import RowField, RowType
+from penstock.common.datatypes import RowType
 from penstock.common.errors import MalformedRecordError
 from penstock.connectors.jdbc.database_table import JdbcTable, RealColumn
 from penstock.connectors.jdbc.types import Read, reader_of
@@ -161,8 +161,7 @@ class _Ranges(SplitEnumerator):
 
 class _JdbcReader(ArrowReader):
     def __init__(self, scan: JdbcScan) -> None:
-        fields = [RowField(f.name, f.data_type.nullable()) for f in scan.row_type.fields]
-        self.row_type = RowType(fields, nullable=False)
+        self.row_type = RowType(scan.row_type.nullable_fields(), nullable=False)
         self._scan = scan
 
     def read_arrow(self, split: SourceSplit, position: Any, limit: ReadLimit) -> Iterator[ArrowBatch]:

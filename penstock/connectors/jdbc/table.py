@@ -34,6 +34,7 @@ class JdbcConnector(TableConnector):
     options = OPTIONS
     spark_batch = "penstock.sql.spark.jdbc:JdbcBatch"
     upserts = True
+    changes_rows = True
     all_or_nothing = False  # every task has a transaction of its own
     uses_filters = True
     update_advice = "declare a PRIMARY KEY for the sink: rows can only be replaced by key"

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from penstock.catalog.objects import CatalogTable
@@ -18,52 +17,17 @@ from penstock.catalog.schema import Schema, SchemaColumn
 from penstock.checkpoint.storage import CheckpointStorage
 from penstock.common.datatype_parser import parse_type
 from penstock.common.errors import ExternalSystemError, MalformedRecordError, ValidationError
-from penstock.connectors.delta import writer as writer_module
+from penstock.connectors import lake_changes
 from penstock.connectors.delta.table import DeltaConnector
 from penstock.connectors.registry import find_connector
-from penstock.connectors.rows import column_writer
-from penstock.connectors.sink import Sink, SinkWriter
-from penstock.connectors.table import KIND_COLUMN, POSITION_COLUMN, SinkRequest
-from penstock.formats.arrow_rows import RowsToArrow
+from penstock.connectors.table import SinkRequest
 from penstock.table import EnvironmentSettings, TableEnvironment
 from tests.connectors.epochs import SinkLoop, SourceLoop
-from tests.connectors.pages import unnamed
+from tests.connectors.lake_rows import RowsToColumns
+from tests.connectors.pages import program, unnamed
 from tests.connectors.scripted import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, in_this_process, play
 
 deltalake = pytest.importorskip("deltalake", reason="pip install 'penstock[delta]'")
-
-
-class RowsToColumns(Sink):
-    """Lets a loop write rows, with their kinds at the end, to a sink of columns."""
-
-    def __init__(self, sink: Any) -> None:
-        self.sink = sink
-
-    def create_writer(self, context: Any, restored: Sequence[Any] = ()) -> SinkWriter:
-        return _Columns(self.sink.create_writer(context, restored), self.sink)
-
-    def create_committer(self) -> Any:
-        return self.sink.create_committer()
-
-    def create_coordinator(self) -> Any:
-        return self.sink.create_coordinator()
-
-
-class _Columns(SinkWriter):
-    def __init__(self, writer: Any, sink: Any) -> None:
-        self._writer, self._sink = writer, sink
-        self._write = column_writer(writer, sink.row_type, sink.changelog)
-
-    def write(self, values: list[Any], timestamps: list[int] | None) -> None:
-        kinds = [row[-1] if self._sink.changelog else INSERT for row in values]
-        rows = [tuple(row[:-1]) if self._sink.changelog else tuple(row) for row in values]
-        batch = RowsToArrow(self._sink.row_type).batch(rows)
-        extra = [pa.array(kinds, pa.int8()), pa.array(range(len(rows)), pa.int64())]
-        names = [*self._sink.row_type.names, KIND_COLUMN, POSITION_COLUMN]
-        self._write(pa.table([*batch.columns, *extra], names=names))
-
-    def prepare_commit(self, end_of_input: bool) -> Sequence[Any]:
-        return self._writer.prepare_commit(end_of_input)
 
 
 class Table:
@@ -233,7 +197,7 @@ def test_changes_are_merged_by_key(tmp_path: pathlib.Path, seed: int) -> None:
 def test_many_changes_lie_in_files_of_the_checkpoint(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writer_module, "BLOCK_BYTES", 10_000)
+    monkeypatch.setattr(lake_changes, "BLOCK_BYTES", 10_000)
     table = Table(tmp_path / "t", "id INT, v STRING", ["id"])
     loop = table.loop(storage=CheckpointStorage(str(tmp_path / "chk"), "job"))
     loop.run_epoch([[(i, "x" * 50) for i in range(1000)]], crash="publishing")
@@ -288,19 +252,17 @@ def test_tables_that_cannot_be_meant_are_refused(columns: str, options: dict[str
 # --- queries
 
 
-def test_streaming_queries_write_and_read(tmp_path: pathlib.Path) -> None:
+def test_the_statements_of_the_page_run(tmp_path: pathlib.Path) -> None:
     env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     env.get_config().set("parallelism.default", "2")
-    play("delta_sales", [[("pen", 1), ("ink", 2)], [("pen", 3)]])
+    play("delta_orders", [[("pen", 1), ("ink", 2)], [("pen", 3)]])
     env.execute_sql(
-        "CREATE TABLE sales (item STRING, n INT) WITH ('connector' = 'scripted', 'script' = 'delta_sales')"
+        "CREATE TABLE orders (item STRING, n INT) WITH ('connector' = 'scripted', 'script' = 'delta_orders')"
     )
-    env.execute_sql(
-        "CREATE TABLE totals (item STRING, total INT, PRIMARY KEY (item) NOT ENFORCED) "
-        f"WITH ('connector' = 'delta', 'table-path' = '{tmp_path / 'totals'}')"
-    )
+    create, insert = program("delta").split(";")[:2]
     with in_this_process():
-        env.execute_sql("INSERT INTO totals SELECT item, SUM(n) FROM sales GROUP BY item").wait()
+        env.execute_sql(create.replace("/lake", str(tmp_path)))
+        env.execute_sql(insert).wait()
         found = env.execute_sql("SELECT item, total FROM totals").collect()
         assert sorted(tuple(row) for row in found) == [("ink", 2), ("pen", 4)]
 
