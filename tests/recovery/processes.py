@@ -69,7 +69,7 @@ def wait_for(condition: Callable[[], bool], job: subprocess.Popen[bytes], folder
         if job.poll() is not None:
             return False
         time.sleep(0.05)
-    raise AssertionError(f"nothing happened for 300 s; epochs: {epochs_done(folder)}; log:\n{_log(folder)}")
+    raise AssertionError(f"nothing happened for 300 s; epochs: {epochs_done(folder)}; log:\n{log_of(folder)}")
 
 
 def run_killing_workers(folder: pathlib.Path, begin: Start, kills: int = KILLS) -> None:
@@ -87,7 +87,7 @@ def run_killing_workers(folder: pathlib.Path, begin: Start, kills: int = KILLS) 
             if victims:
                 os.kill(chance.choice(victims), signal.SIGKILL)
                 killed += 1
-        assert job.wait(300) == 0, _log(folder)
+        assert job.wait(300) == 0, log_of(folder)
     finally:
         stop(job)
     assert killed == kills, f"the job ended after {killed} kills: give it more to do"
@@ -102,13 +102,13 @@ def run_killing_drivers(folder: pathlib.Path, begin: Start, kills: int = KILLS) 
             before = epochs_done(folder)
             more = chance.randint(1, 3)
             running = wait_for(lambda b=before, m=more: epochs_done(folder) >= b + m, job, folder)
-            assert running, f"the job ended after {kill} kills: give it more to do\n{_log(folder)}"
+            assert running, f"the job ended after {kill} kills: give it more to do\n{log_of(folder)}"
             time.sleep(chance.uniform(0, 0.4))
         finally:
             stop(job)
     last = begin()
     try:
-        assert last.wait(300) == 0, _log(folder)
+        assert last.wait(300) == 0, log_of(folder)
     finally:
         stop(last)
 
@@ -130,5 +130,5 @@ def stop(job: subprocess.Popen[bytes]) -> None:
         job.wait(30)
 
 
-def _log(folder: pathlib.Path) -> str:
+def log_of(folder: pathlib.Path) -> str:
     return (folder / "job.log").read_text()[-3000:]

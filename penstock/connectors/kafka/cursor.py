@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from penstock.common.errors import ExternalSystemError
@@ -64,22 +64,24 @@ class PartitionCursor:
     def where(self) -> str:
         return f"topic '{self._topic}', partition {self._partition}, Kafka cluster {self._cluster.servers}"
 
-    def read(self, start: int, end: int, most: int | None = None) -> Iterator[tuple[Messages, int]]:
-        """Batches of messages, each with the offset to go on from; the last one has `end`.
+    def read(
+        self, start: int, end: int, wanted: Callable[[], int | None] = lambda: None
+    ) -> Iterator[tuple[Messages, int]]:
+        """Batches of messages, each with the offset to go on from; the last one has `end`, unless enough was read.
 
         Args:
-            most: How many messages are enough.
+            wanted: How many messages are wanted yet, asked before each batch; None: all of them.
         """
         if self._next != start:
             self._seek(start)
         self._next = None  # until a batch is handed over: what fails before that is read again
-        at, left = start, most
-        beyond = start > end  # not there at all: the broker says so when asked
-        while (at < end or beyond) and (left is None or left > 0):
-            size = BATCH_MESSAGES if left is None else min(left, BATCH_MESSAGES)
-            batch, at = self._batch(at, end, size)
+        at, beyond = start, start > end  # not there at all: the broker says so when asked
+        while at < end or beyond:
+            left = wanted()
+            if left is not None and left <= 0:
+                break
+            batch, at = self._batch(at, end, BATCH_MESSAGES if left is None else min(left, BATCH_MESSAGES))
             beyond = False
-            left = None if left is None else left - len(batch)
             self._next = at
             yield batch, at
             self._next = None
@@ -100,6 +102,11 @@ class PartitionCursor:
                 deadline = time.monotonic() + self._cluster.timeout_s
             elif time.monotonic() > deadline:
                 raise self._silent()
+            last = _plain_until(found, at, end)
+            if last is not None:
+                batch += found
+                at = last + 1
+                continue
             for i, message in enumerate(found):
                 error = message.error()
                 if error is not None:
@@ -163,3 +170,12 @@ class PartitionCursor:
 
     def close(self) -> None:
         self._consumer.close()
+
+
+def _plain_until(found: Messages, at: int, end: int) -> int | None:
+    """The last offset, if all of them are messages that are wanted, as nearly always; one look at each is enough."""
+    offsets = [m.offset() for m in found if m.error() is None]
+    if offsets and len(offsets) == len(found) and offsets[0] >= at and offsets[-1] < end:
+        last: int = offsets[-1]
+        return last
+    return None

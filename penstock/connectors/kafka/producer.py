@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from penstock.connectors.kafka.client import Complaints, KafkaCluster, confluent
-from penstock.connectors.kafka.records import Outgoing
+from penstock.connectors.kafka.records import NOW, Fields
 
 _FULL_WAIT_S = 0.05
 _DEFAULTS: Mapping[str, Any] = {
@@ -50,22 +50,24 @@ class KafkaProducer:
         if error is not None and self._undelivered is None:
             self._undelivered = (error, message.topic())
 
-    def send(self, messages: Iterable[Outgoing]) -> None:
+    def send(self, messages: Iterable[Fields]) -> None:
         """Queues messages, waiting where the queue is full."""
         produce, poll = self.client.produce, self.client.poll
-        for count, m in enumerate(messages):
+        for count, (topic, value, key, timestamp_ms, headers, partition) in enumerate(messages):
             while True:
                 try:
-                    produce(
-                        m.topic, m.value, m.key,
-                        partition=m.partition, timestamp=m.timestamp_ms, headers=m.headers,
-                    )  # fmt: skip
+                    if headers is None and timestamp_ms == NOW:  # names of arguments cost as much as the call
+                        produce(topic, value, key, partition)
+                    else:
+                        produce(
+                            topic, value, key, partition=partition, timestamp=timestamp_ms, headers=headers
+                        )
                     break
                 except BufferError:
                     poll(_FULL_WAIT_S)
                     self.check()
                 except self._library.KafkaException as error:
-                    raise self._failed(error.args[0], m.topic) from None
+                    raise self._failed(error.args[0], topic) from None
             if not count % 1024:
                 poll(0)
         self.check()

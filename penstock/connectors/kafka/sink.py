@@ -17,7 +17,7 @@ from penstock.common.errors import ValidationError
 from penstock.connectors.delivery import DeliveryGuarantee
 from penstock.connectors.kafka.client import KafkaCluster, confluent
 from penstock.connectors.kafka.producer import shared_producer
-from penstock.connectors.kafka.records import Outgoing, encode_block
+from penstock.connectors.kafka.records import Fields, encode_block
 from penstock.connectors.kafka.serializer import KafkaRecordSerializationSchema
 from penstock.connectors.kafka.transactions import KafkaCommitter, KafkaTransaction, Mark
 from penstock.connectors.kept_output import BLOCK_BYTES, OutputBlocks
@@ -76,7 +76,7 @@ class MessageTarget(ABC):
         return None
 
     @abstractmethod
-    def send(self, messages: Iterable[Outgoing]) -> None: ...
+    def send(self, messages: Iterable[Fields]) -> None: ...
 
     @abstractmethod
     def finish(self, end_of_input: bool) -> Sequence[Any]:
@@ -90,7 +90,7 @@ class _Producer(MessageTarget):
         self._waits = writing.guarantee is DeliveryGuarantee.AT_LEAST_ONCE
         self._producer = shared_producer(writing.cluster)
 
-    def send(self, messages: Iterable[Outgoing]) -> None:
+    def send(self, messages: Iterable[Fields]) -> None:
         self._producer.send(messages)
 
     def finish(self, end_of_input: bool) -> Sequence[Any]:
@@ -104,9 +104,9 @@ class _Transaction(MessageTarget):
 
     def __init__(self, writing: KafkaWriting, context: WriterContext, restored: Sequence[str]) -> None:
         self._id = f"{writing.prefix}-{context.subtask_index}"
-        self._lineage = restored[0] if restored else uuid.uuid4().hex
+        self._lineage = restored[0] if restored else context.lineage or uuid.uuid4().hex
         self._context = context
-        self._pending: list[Outgoing] = []
+        self._pending: list[Fields] = []
         self._pending_bytes = 0
         self._blocks = OutputBlocks(context.files, "messages")
         self._topics: dict[str, None] = {}
@@ -116,10 +116,13 @@ class _Transaction(MessageTarget):
     def lineage(self) -> str | None:
         return self._lineage
 
-    def send(self, messages: Iterable[Outgoing]) -> None:
+    def send(self, messages: Iterable[Fields]) -> None:
         messages = messages if isinstance(messages, list) else list(messages)
-        sizes = [64 + len(m.value or b"") + len(m.key or b"") for m in messages]
-        self._topics.update(dict.fromkeys([m.topic for m in messages]))
+        sizes = [
+            64 + (len(value) if value else 0) + (len(key) if key else 0)
+            for _, value, key, _, _, _ in messages
+        ]
+        self._topics.update(dict.fromkeys([message[0] for message in messages]))
         if self._pending_bytes + sum(sizes) < BLOCK_BYTES:  # as nearly always: all at once
             self._pending += messages
             self._pending_bytes += sum(sizes)

@@ -14,7 +14,7 @@ import random
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock.common.errors import MalformedRecordError, PenstockError, ValidationError
 from penstock.common.serialization import ByteArraySchema, DeserializationSchema, SimpleStringSchema
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from penstock.connectors.kafka.source_builder import KafkaSourceBuilder
 
 __all__ = ["KafkaReader", "KafkaReading", "KafkaSource"]
+
+T = TypeVar("T")
 
 _DISCOVERY_MS = 300_000
 _OPEN_CURSORS = 16
@@ -137,14 +139,29 @@ class Cursors:
         self._client_id = reading.client_id
 
     def read(
-        self, split: SourceSplit, position: Any, limit: ReadLimit
-    ) -> Iterator[tuple[PartitionCursor, Messages, int]]:
-        """Messages of a split, and the position after them."""
+        self,
+        split: SourceSplit,
+        position: Any,
+        limit: ReadLimit,
+        decode: Callable[[PartitionCursor, Messages], T],
+        count: Callable[[T], int],
+    ) -> Iterator[tuple[T, int]]:
+        """What messages of a split are decoded to, and the position after them.
+
+        It ends at the limit's end, or with enough records. Messages are not records: one may hold none, or several.
+        Whoever reads would take an end after enough messages for the split's.
+        """
         assert isinstance(split, KafkaSplit)
-        at = split.start if position is None else position
-        cursor = self._of(split)
-        for messages, after in cursor.read(at, limit.end_position, limit.max_records):
-            yield cursor, messages, after
+        cursor, most, taken = self._of(split), limit.max_records, 0
+
+        def wanted() -> int | None:
+            return None if most is None else most - taken
+
+        start = split.start if position is None else position
+        for messages, after in cursor.read(start, limit.end_position, wanted):
+            found = decode(cursor, messages)
+            taken += count(found)
+            yield found, after
 
     def _of(self, split: KafkaSplit) -> PartitionCursor:
         found = self._open.pop(split.split_id, None)
@@ -179,8 +196,8 @@ class KafkaReader(SourceReader):
     def read(self, split: SourceSplit, position: Any, limit: ReadLimit) -> Iterator[SourceBatch]:
         assert self._cursors is not None, "open comes first"
         decode = _decoder(self._deserializer, self._poison)
-        for cursor, messages, after in self._cursors.read(split, position, limit):
-            values, timestamps = decode(cursor, messages)
+        read = self._cursors.read(split, position, limit, decode, lambda found: len(found[0]))
+        for (values, timestamps), after in read:
             yield SourceBatch(values, timestamps, after)
 
     def close(self) -> None:
@@ -218,12 +235,16 @@ def _several(
         except Exception as error:
             if poison is None:
                 raise unreadable(cursor, message, error) from error
-            offset, sent = str(message.offset()), message.timestamp()[1]
-            poison(BadRecord(data, error, f"{message.topic()}-{message.partition()}", offset, sent))
+            poison(bad_record(message, error))
             continue
         values += found
         timestamps += [message.timestamp()[1]] * len(found)
     return values, timestamps
+
+
+def bad_record(message: Any, error: Exception) -> BadRecord:
+    split, offset = f"{message.topic()}-{message.partition()}", str(message.offset())
+    return BadRecord(message.value() or b"", error, split, offset, message.timestamp()[1])
 
 
 def unreadable(cursor: PartitionCursor, message: Any, error: Exception) -> PenstockError:

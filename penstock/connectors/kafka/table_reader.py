@@ -19,7 +19,7 @@ from penstock.common.errors import MalformedRecordError
 from penstock.connectors.kafka.cursor import Messages, PartitionCursor
 from penstock.connectors.kafka.enumerator import KafkaEnumerator
 from penstock.connectors.kafka.fields import MessagePart
-from penstock.connectors.kafka.source import Cursors, KafkaReading, unreadable
+from penstock.connectors.kafka.source import Cursors, KafkaReading, Poison, bad_record, unreadable
 from penstock.connectors.source import (
     ArrowBatch,
     ArrowReader,
@@ -88,12 +88,13 @@ class KafkaTableReader(ArrowReader):
 
     def open(self, context: ReaderContext) -> None:
         self._cursors = Cursors(self._scan.reading)
-        self._decode = _BatchDecoder(self._scan)
+        self._decode = _BatchDecoder(self._scan, context.poison)
 
     def read_arrow(self, split: SourceSplit, position: Any, limit: ReadLimit) -> Iterator[ArrowBatch]:
         assert self._cursors is not None, "open comes first"
-        for cursor, messages, after in self._cursors.read(split, position, limit):
-            yield ArrowBatch(self._decode(cursor, messages), after)
+        read = self._cursors.read(split, position, limit, self._decode, lambda batch: int(batch.num_rows))
+        for batch, after in read:
+            yield ArrowBatch(batch, after)
 
     def close(self) -> None:
         if self._cursors is not None:
@@ -103,10 +104,10 @@ class KafkaTableReader(ArrowReader):
 class _BatchDecoder:
     """Messages of one partition to a batch."""
 
-    def __init__(self, scan: KafkaScan) -> None:
+    def __init__(self, scan: KafkaScan, poison: Poison = None) -> None:
         self._scan = scan
         self._to_arrow = RowsToArrow(scan.row_type)
-        self._rows = _RowDecoder(scan)
+        self._rows = _RowDecoder(scan, poison)
         self._value = None if scan.with_kind and not scan.upserts else block_decoder(scan.value)
         self._key = block_decoder(scan.key) if scan.key else None
 
@@ -218,8 +219,9 @@ def _raw_blocks(part: MessagePart) -> BlockDecoder | None:
 class _RowDecoder:
     """Messages one by one: rows, which message each came from, and what kind of change each is."""
 
-    def __init__(self, scan: KafkaScan) -> None:
+    def __init__(self, scan: KafkaScan, poison: Poison) -> None:
         self._scan = scan
+        self._poison = poison
         self._key = scan.key.decoder() if scan.key else None
         self._value = scan.value.decoder()
         self._context = RecordContext("message")
@@ -235,7 +237,10 @@ class _RowDecoder:
             try:
                 keys, changes = self._decoded(message)
             except MalformedRecordError as error:
-                raise unreadable(cursor, message, error) from None
+                if self._poison is None:
+                    raise unreadable(cursor, message, error) from None
+                self._poison(bad_record(message, error))
+                continue
             for kind, value in changes:
                 for key in keys:
                     row: list[Any] = [None] * scan.width

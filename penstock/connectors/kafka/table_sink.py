@@ -20,7 +20,7 @@ from penstock.common.datatypes import RowType
 from penstock.common.errors import ValidationError
 from penstock.connectors.kafka.fields import MessagePart
 from penstock.connectors.kafka.producer import shared_producer
-from penstock.connectors.kafka.records import ANY_PARTITION, NOW, Headers, Outgoing
+from penstock.connectors.kafka.records import ANY_PARTITION, NOW, Fields, Headers
 from penstock.connectors.kafka.sink import KafkaWriting, MessageTarget
 from penstock.connectors.sink import ArrowWriter, Committer, Sink, WriterContext
 from penstock.formats.arrow_rows import ArrowToRows
@@ -88,7 +88,7 @@ class KafkaTableWriter(ArrowWriter):
             messages = self._messages(batch, kinds)
             self._target.send(messages if self._latest is None else self._latest.reduced(kinds, messages))
 
-    def _messages(self, batch: pa.RecordBatch, kinds: Sequence[int]) -> list[Outgoing]:
+    def _messages(self, batch: pa.RecordBatch, kinds: Sequence[int]) -> list[Fields]:
         keys = self._key(batch, kinds) if self._key else [None] * batch.num_rows
         values = self._value(batch, kinds)
         if self._sink.upserts:
@@ -97,7 +97,8 @@ class KafkaTableWriter(ArrowWriter):
         topics = self._topic_of(batch)
         partitions = {topic: self._partition_of(topic) for topic in set(topics)}
         places = [partitions[topic] for topic in topics]
-        return list(map(Outgoing, topics, values, keys, self._times(batch), self._headers(batch), places))
+        columns = (topics, values, keys, self._times(batch), self._headers(batch), places)
+        return list(zip(*columns, strict=True))
 
     def _times(self, batch: pa.RecordBatch) -> Sequence[int]:
         place = self._sink.metadata.get("timestamp")
@@ -132,20 +133,21 @@ class _LatestChanges:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._waiting: dict[bytes | None, Outgoing] = {}
+        self._waiting: dict[bytes | None, Fields] = {}
 
-    def reduced(self, kinds: Sequence[int], messages: Sequence[Outgoing]) -> Iterator[Outgoing]:
+    def reduced(self, kinds: Sequence[int], messages: Sequence[Fields]) -> Iterator[Fields]:
         waiting = self._waiting
         for kind, message in zip(kinds, messages, strict=True):
-            waiting.pop(message.key, None)
+            _, _, key, _, _, _ = message
+            waiting.pop(key, None)
             if self._most or kind == UPDATE_BEFORE:
-                waiting[message.key] = message
+                waiting[key] = message
             else:
                 yield message
             if self._most and len(waiting) >= self._most:
                 yield from self.rest()
 
-    def rest(self) -> Sequence[Outgoing]:
+    def rest(self) -> Sequence[Fields]:
         rest = list(self._waiting.values())
         self._waiting.clear()
         return rest

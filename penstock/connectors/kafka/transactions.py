@@ -22,9 +22,11 @@ nothing is published.
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +34,7 @@ from penstock.common.errors import ExternalSystemError, PenstockError
 from penstock.connectors.kafka.admin import KafkaAdmin
 from penstock.connectors.kafka.client import KafkaCluster, confluent
 from penstock.connectors.kafka.producer import KafkaProducer
-from penstock.connectors.kafka.records import Outgoing, decode_block
+from penstock.connectors.kafka.records import Fields, decode_block
 from penstock.connectors.sink import Committer, StoredOutput
 
 LOG = logging.getLogger(__name__)
@@ -42,6 +44,7 @@ _TRANSACTION_TIMEOUT_MS = 300_000
 _OFFSETS_KEPT_MS = 7 * 24 * 3600 * 1000
 """How long brokers keep the offsets of a group without members (offsets.retention.minutes)."""
 _ATTEMPTS = 3
+_MARK_PATIENCE_S = 6.0
 _AT_ONCE = 8
 
 
@@ -85,7 +88,7 @@ class KafkaTransaction:
     def epoch(self) -> int:
         return self.mark.epoch
 
-    def messages(self) -> Iterator[Outgoing]:
+    def messages(self) -> Iterator[Fields]:
         """The messages in order, a block in memory at a time."""
         for file in self.files:
             yield from decode_block(file.read())
@@ -272,7 +275,7 @@ class _Publisher:
         raise error
 
     def _send(
-        self, producer: KafkaProducer, transaction: KafkaTransaction, messages: Iterable[Outgoing]
+        self, producer: KafkaProducer, transaction: KafkaTransaction, messages: Iterable[Fields]
     ) -> None:
         """One transaction: the messages and the mark. A mark alone lets the next epochs go on."""
         begun = time.monotonic()
@@ -283,7 +286,7 @@ class _Publisher:
             mark = self._library.TopicPartition(
                 transaction.topics[0], 0, transaction.epoch, str(transaction.mark)
             )
-            producer.client.send_offsets_to_transaction([mark], self._group, self._cluster.timeout_s)
+            self._send_mark(producer, mark)
             self._commit(producer)
         except self._library.KafkaException as error:
             self._sort_out(producer, error.args[0], transaction, begun)
@@ -291,6 +294,30 @@ class _Publisher:
             self._abort(producer)
             self.forget()
             raise
+
+    def _send_mark(self, producer: KafkaProducer, mark: Any) -> None:
+        """Adds the mark to the transaction.
+
+        librdkafka looks at no timeout here: if the group's broker goes down at the wrong moment the call never comes
+        back (seen with 2.16). So it is made on a thread that is left behind then, with its client: the next client
+        with this id fences it.
+        """
+        patience_s = min(self._cluster.timeout_s, _MARK_PATIENCE_S)
+        done: Future[None] = Future()
+
+        def send() -> None:
+            try:
+                producer.client.send_offsets_to_transaction([mark], self._group, patience_s)
+                done.set_result(None)
+            except BaseException as error:
+                done.set_exception(error)
+
+        threading.Thread(target=send, name="penstock-kafka-mark", daemon=True).start()
+        try:
+            done.result(patience_s + 1)
+        except FutureTimeout:
+            codes = self._library.KafkaError
+            raise _Again(codes(codes._TIMED_OUT, "the brokers did not take the transaction's mark")) from None
 
     def _commit(self, producer: KafkaProducer) -> None:
         """Commits; an answer that does not come is asked for again, which is safe."""

@@ -1,11 +1,22 @@
-"""Kafka over several clusters, as PyFlink spells it; refused by `build()`."""
+"""Kafka streams that a metadata service knows, as PyFlink spells it.
+
+A stream is a name; a `KafkaMetadataService` says on which clusters and topics it lives. The one that comes with
+Flink, `SingleClusterTopicMetadataService`, says: on this cluster, in the topic of that name. With it a
+`DynamicKafkaSource` is a `KafkaSource`: streams that appear later are found, offsets are in the checkpoint. Services
+that are Java classes, and with them streams that move between clusters, are refused.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from penstock.common.errors import ValidationError
 from penstock.common.serialization import DeserializationSchema
-from penstock.datastream.connectors.unsupported import Settings, UnsupportedSource, refuse
+from penstock.connectors.kafka.offsets import KafkaOffsetsInitializer
+from penstock.connectors.kafka.source import KafkaReading, KafkaSource
+from penstock.connectors.kafka.source_builder import KafkaSourceBuilder
+from penstock.datastream.connectors.unsupported import refuse
 
 __all__ = [
     "DynamicKafkaSource",
@@ -19,43 +30,55 @@ __all__ = [
 ]
 
 
+_DISCOVERY = "stream-metadata-discovery-interval-ms"
+
+
 class KafkaMetadataService:
-    """Knows which clusters and topics a stream lives on."""
+    """Knows which clusters and topics a stream lives on. In PyFlink it wraps a Java object, which nobody has here."""
 
     def __init__(self, j_metadata_service: Any) -> None:
-        self.description = j_metadata_service
+        refuse(
+            "KafkaMetadataService",
+            "it is an object of Java's",
+            "use SingleClusterTopicMetadataService, or a KafkaSource for each cluster and union",
+        )
 
 
 class SingleClusterTopicMetadataService(KafkaMetadataService):
     """One cluster; a stream is a topic."""
 
-    def __init__(self, kafka_cluster_id: str, properties: Any) -> None:
-        super().__init__((kafka_cluster_id, dict(properties)))
+    def __init__(self, kafka_cluster_id: str, properties: Mapping[str, str]) -> None:
+        self.kafka_cluster_id = kafka_cluster_id
+        self.properties = {str(name): str(value) for name, value in properties.items()}
 
 
 class KafkaStreamSubscriber:
-    """Says which streams are read."""
+    """Says which streams are read. In PyFlink it wraps a Java object, which nobody has here."""
 
     def __init__(self, j_kafka_stream_subscriber: Any) -> None:
-        self.description = j_kafka_stream_subscriber
+        refuse(
+            "KafkaStreamSubscriber",
+            "it is an object of Java's",
+            "use KafkaStreamSetSubscriber or StreamPatternSubscriber",
+        )
 
 
 class KafkaStreamSetSubscriber(KafkaStreamSubscriber):
     """Streams by name."""
 
-    def __init__(self, stream_ids: Any) -> None:
-        super().__init__(frozenset(stream_ids))
+    def __init__(self, stream_ids: Iterable[str]) -> None:
+        self.stream_ids = tuple(sorted(set(stream_ids)))
 
 
 class StreamPatternSubscriber(KafkaStreamSubscriber):
     """Streams whose name matches."""
 
     def __init__(self, stream_pattern: str) -> None:
-        super().__init__(stream_pattern)
+        self.stream_pattern = stream_pattern
 
 
 class KafkaRecordDeserializationSchema(DeserializationSchema):
-    """Turns Kafka messages into records."""
+    """Turns the values of Kafka messages into records."""
 
     def __init__(self, j_deserialization_schema: Any) -> None:
         self.value_schema = j_deserialization_schema
@@ -68,62 +91,97 @@ class KafkaRecordDeserializationSchema(DeserializationSchema):
         return self.value_schema.deserialize(message)
 
 
-class DynamicKafkaSource(UnsupportedSource):
-    """Reads streams that may move between clusters."""
+class DynamicKafkaSource(KafkaSource):
+    """Reads streams; programs make one with `DynamicKafkaSource.builder()`."""
 
     def __init__(self, j_dynamic_kafka_source: Any) -> None:
-        refuse(
-            "DynamicKafkaSource",
-            "streams that move between clusters are not written yet",
-            "read one cluster with KafkaSource",
-        )
+        assert isinstance(j_dynamic_kafka_source, KafkaSource), "programs use the builder"
+        reading: KafkaReading = j_dynamic_kafka_source.reading
+        super().__init__(reading, j_dynamic_kafka_source.deserializer)
 
     @staticmethod
-    def builder() -> DynamicKafkaSourceBuilder:
+    def builder() -> DynamicKafkaSourceBuilder:  # type: ignore[override]
         return DynamicKafkaSourceBuilder()
 
 
-class DynamicKafkaSourceBuilder(Settings):
-    """Settings of a `DynamicKafkaSource`."""
+class DynamicKafkaSourceBuilder:
+    """Settings of a `DynamicKafkaSource`; a service, what to read and a deserializer are needed."""
 
     def __init__(self) -> None:
-        super().__init__()
+        self._source = KafkaSourceBuilder()
+        self._service: SingleClusterTopicMetadataService | None = None
+        self._properties: dict[str, str] = {}
 
-    def set_stream_ids(self, stream_ids: Any) -> DynamicKafkaSourceBuilder:
-        return self._set("set_stream_ids", stream_ids)
+    def set_stream_ids(self, stream_ids: Iterable[str]) -> DynamicKafkaSourceBuilder:
+        return self.set_kafka_stream_subscriber(KafkaStreamSetSubscriber(stream_ids))
 
     def set_stream_pattern(self, stream_pattern: str) -> DynamicKafkaSourceBuilder:
-        return self._set("set_stream_pattern", stream_pattern)
+        return self.set_kafka_stream_subscriber(StreamPatternSubscriber(stream_pattern))
 
-    def set_kafka_stream_subscriber(self, kafka_stream_subscriber: Any) -> DynamicKafkaSourceBuilder:
-        return self._set("set_kafka_stream_subscriber", kafka_stream_subscriber)
+    def set_kafka_stream_subscriber(
+        self, kafka_stream_subscriber: KafkaStreamSubscriber
+    ) -> DynamicKafkaSourceBuilder:
+        if isinstance(kafka_stream_subscriber, KafkaStreamSetSubscriber):
+            self._source.set_topics(*kafka_stream_subscriber.stream_ids)
+        elif isinstance(kafka_stream_subscriber, StreamPatternSubscriber):
+            self._source.set_topic_pattern(kafka_stream_subscriber.stream_pattern)
+        return self
 
-    def set_kafka_metadata_service(self, kafka_metadata_service: Any) -> DynamicKafkaSourceBuilder:
-        return self._set("set_kafka_metadata_service", kafka_metadata_service)
+    def set_kafka_metadata_service(
+        self, kafka_metadata_service: KafkaMetadataService
+    ) -> DynamicKafkaSourceBuilder:
+        if isinstance(kafka_metadata_service, SingleClusterTopicMetadataService):
+            self._service = kafka_metadata_service
+        return self
 
-    def set_deserializer(self, deserializer: Any) -> DynamicKafkaSourceBuilder:
-        return self._set("set_deserializer", deserializer)
+    def set_deserializer(self, deserializer: KafkaRecordDeserializationSchema) -> DynamicKafkaSourceBuilder:
+        return self.set_value_only_deserializer(deserializer.value_schema)
 
-    def set_value_only_deserializer(self, deserialization_schema: Any) -> DynamicKafkaSourceBuilder:
-        return self._set("set_value_only_deserializer", deserialization_schema)
+    def set_value_only_deserializer(
+        self, deserialization_schema: DeserializationSchema
+    ) -> DynamicKafkaSourceBuilder:
+        self._source.set_value_only_deserializer(deserialization_schema)
+        return self
 
-    def set_starting_offsets(self, starting_offsets_initializer: Any) -> DynamicKafkaSourceBuilder:
-        return self._set("set_starting_offsets", starting_offsets_initializer)
+    def set_starting_offsets(
+        self, starting_offsets_initializer: KafkaOffsetsInitializer
+    ) -> DynamicKafkaSourceBuilder:
+        self._source.set_starting_offsets(starting_offsets_initializer)
+        return self
 
-    def set_bounded(self, stopping_offsets_initializer: Any) -> DynamicKafkaSourceBuilder:
-        return self._set("set_bounded", stopping_offsets_initializer)
+    def set_bounded(self, stopping_offsets_initializer: KafkaOffsetsInitializer) -> DynamicKafkaSourceBuilder:
+        self._source.set_bounded(stopping_offsets_initializer)
+        return self
 
-    def set_properties(self, props: Any) -> DynamicKafkaSourceBuilder:
-        return self._set("set_properties", props)
+    def set_properties(self, props: Mapping[str, str]) -> DynamicKafkaSourceBuilder:
+        self._properties.update(props)
+        return self
 
     def set_property(self, key: str, value: str) -> DynamicKafkaSourceBuilder:
-        return self._set("set_property", (key, value))
+        self._properties[key] = value
+        return self
 
     def set_group_id(self, group_id: str) -> DynamicKafkaSourceBuilder:
-        return self._set("set_group_id", group_id)
+        return self.set_property("group.id", group_id)
 
     def set_client_id_prefix(self, prefix: str) -> DynamicKafkaSourceBuilder:
-        return self._set("set_client_id_prefix", prefix)
+        return self.set_property("client.id.prefix", prefix)
 
     def build(self) -> DynamicKafkaSource:
-        return DynamicKafkaSource(self._settings)
+        """The source.
+
+        Raises:
+            ValidationError: Something is missing, or does not go together.
+        """
+        if self._service is None:
+            raise ValidationError(
+                "there is no metadata service: nobody knows where the streams are",
+                do="call set_kafka_metadata_service with a SingleClusterTopicMetadataService",
+            )
+        settings = dict(self._properties)
+        interval = settings.pop(_DISCOVERY, None)
+        if interval is not None:
+            settings.setdefault("partition.discovery.interval.ms", interval)
+        settings.pop("stream-metadata-discovery-failure-threshold", None)
+        self._source.set_properties({**settings, **self._service.properties})
+        return DynamicKafkaSource(self._source.build())

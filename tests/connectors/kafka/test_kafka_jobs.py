@@ -155,3 +155,28 @@ def test_messages_that_cannot_be_read_become_dead_letters(
     assert [(d["split"], d["offset"], base64.b64decode(d["raw"]), d["event_time"]) for d in dead] == [
         (f"{topic}-0", str(1 + i), body, 1000) for i, body in enumerate(poison)
     ]
+
+
+def test_dead_letters_go_to_a_topic_once(kafka: KafkaServer, tmp_path: pathlib.Path, run_here: Any) -> None:
+    chaos = Chaos(5, 0.3)
+    run_here(chaos)
+    topic, dead = kafka.create("with-poison"), kafka.create("dead-letters")
+    kafka.send(topic, [b"two" if n % 10 == 2 else str(n).encode() for n in range(60)])
+    configuration = Configuration()
+    settings = {
+        **SETTINGS,
+        "penstock.dead-letter.topic": dead,
+        "penstock.dead-letter.properties.bootstrap.servers": kafka.servers,
+        "execution.checkpointing.dir": str(tmp_path),
+        "execution.epoch.max-records": "7",
+    }
+    for key, value in settings.items():
+        configuration.set_string(key, value)
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    read = KafkaSource.builder().set_bootstrap_servers(kafka.servers).set_topics(topic)
+    read.set_bounded(KafkaOffsetsInitializer.latest()).set_value_only_deserializer(Numbers())
+    stream = env.from_source(read.build(), WatermarkStrategy.no_watermarks(), "in")
+    assert list(stream.execute_and_collect("dead")) == [n for n in range(60) if n % 10 != 2]
+    found = [json.loads(message.value()) for message in kafka.read(dead)]
+    assert [letter["offset"] for letter in found] == [str(n) for n in range(60) if n % 10 == 2]
+    assert chaos.failures > 0

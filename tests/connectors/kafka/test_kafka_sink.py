@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pathlib
+import threading
 import time
 from typing import Any
 
@@ -317,3 +318,39 @@ def test_a_message_that_the_broker_refuses_fails_the_commit_with_the_topics_name
     with pytest.raises(ExternalSystemError, match="cannot be published in small-messages"):
         running(exactly_once(kafka, name)).run_epoch([["a" * 2000]])
     assert kafka.read(name) == []
+
+
+class _Stuck:
+    """A client whose first call with offsets never comes back, as librdkafka's when a broker goes down meanwhile."""
+
+    calls = 0
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def send_offsets_to_transaction(self, *arguments: Any) -> None:
+        _Stuck.calls += 1
+        if _Stuck.calls == 1:
+            threading.Event().wait()
+        self._client.send_offsets_to_transaction(*arguments)
+
+
+def test_a_call_that_never_comes_back_is_left_behind_and_the_epoch_published_once(
+    kafka: KafkaServer, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = transactions._TransactionalProducer.__init__
+
+    def stuck(self: Any, *arguments: Any) -> None:
+        made(self, *arguments)
+        self.client = _Stuck(self.client)
+
+    monkeypatch.setattr(transactions._TransactionalProducer, "__init__", stuck)
+    monkeypatch.setattr(transactions, "_MARK_PATIENCE_S", 0.5)
+    loop = running(exactly_once(kafka, topic))
+    loop.run_epoch([["a1", "b1"]])
+    loop.run_epoch([["a2"]])
+    assert values(kafka, topic) == ["a1", "a2", "b1"]
+    assert _Stuck.calls == 3

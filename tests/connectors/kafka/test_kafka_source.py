@@ -11,6 +11,12 @@ import pytest
 
 from penstock.common.errors import ExternalSystemError, MalformedRecordError, ValidationError
 from penstock.common.serialization import DeserializationSchema, SimpleStringSchema
+from penstock.datastream.connectors.dynamic_kafka import (
+    DynamicKafkaSource,
+    DynamicKafkaSourceBuilder,
+    KafkaRecordDeserializationSchema,
+    SingleClusterTopicMetadataService,
+)
 from penstock.datastream.connectors.kafka import (
     KafkaOffsetResetStrategy,
     KafkaOffsetsInitializer,
@@ -333,3 +339,28 @@ def test_what_does_not_go_together_is_refused_when_the_source_is_built(make: Any
     pytest.importorskip("confluent_kafka")
     with pytest.raises(ValidationError, match=reason):
         make(KafkaSource.builder().set_bootstrap_servers("nowhere:9092"))
+
+
+def test_streams_of_one_cluster_are_its_topics(kafka: KafkaServer, topic: str) -> None:
+    def streams() -> DynamicKafkaSourceBuilder:
+        service = SingleClusterTopicMetadataService("here", {"bootstrap.servers": kafka.servers})
+        made = DynamicKafkaSource.builder().set_kafka_metadata_service(service).set_bounded(LATEST)
+        schema = KafkaRecordDeserializationSchema.value_only(SimpleStringSchema())
+        return made.set_deserializer(schema).set_property("stream-metadata-discovery-interval-ms", "1000")
+
+    all_of_it = ["a0", "a1", "a2", "a3", "a4", "b0", "b1", "b2"]
+    for made in (streams().set_stream_ids({topic}), streams().set_stream_pattern(f"{topic}.*")):
+        source = made.build()
+        assert isinstance(source, DynamicKafkaSource)
+        loop = SourceLoop(source)
+        assert sorted(loop.run_to_end()) == all_of_it
+        loop.enumerator.close()
+    with pytest.raises(ValidationError, match="there is no metadata service"):
+        DynamicKafkaSource.builder().set_stream_ids({topic}).build()
+
+
+def test_tombstones_do_not_end_a_bounded_source(kafka: KafkaServer) -> None:
+    topic = kafka.create(f"source-{next(_numbers)}")
+    kafka.send(topic, [(b"k", None) if n % 3 else str(n).encode() for n in range(30)])
+    found = read(builder(kafka, topic).set_bounded(LATEST), max_records=2)
+    assert found == [str(n) for n in range(0, 30, 3)]

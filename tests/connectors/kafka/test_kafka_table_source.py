@@ -11,6 +11,7 @@ import pytest
 
 from penstock.common.errors import MalformedRecordError, NotSupportedError, PenstockError, ValidationError
 from penstock.connectors.kafka import table_reader
+from penstock.connectors.source import BadRecord, EnumeratorContext, ReaderContext
 from tests.connectors.kafka.kafka_tables import Table, kafka_options
 from tests.servers.kafka import KafkaServer
 
@@ -244,3 +245,29 @@ def test_a_primary_key_needs_a_format_of_changes() -> None:
     table = Table("a INT NOT NULL", {**options, "scan.startup.mode": "earliest-offset"}, key=["a"])
     with pytest.raises(ValidationError, match="doesn't support defining a PRIMARY KEY"):
         table.connector.validate(table.table, "source")
+
+
+def test_messages_that_cannot_be_decoded_can_be_left_out(kafka: KafkaServer, topic: str) -> None:
+    kafka.send(topic, [b'{"a": 1}', b"oops", b'{"a": 3}', b'{"a":'], timestamp=7)
+    table = Table("a INT", kafka_options(kafka, topic, format="json"))
+    bad: list[BadRecord] = []
+    source = table.connector.source(table.table)
+    enumerator, reader = source.create_enumerator(EnumeratorContext(1, {})), source.create_reader()
+    [split] = enumerator.discover()
+    reader.open(ReaderContext(0, 1, {}, 0, bad.append))
+    limit = enumerator.plan_read(split, None, 0)
+    assert limit is not None
+    rows = [row for batch in reader.read(split, None, limit) for row in batch.values]
+    assert rows == [(1,), (3,)]
+    assert [(b.raw, b.split, b.offset, b.timestamp) for b in bad] == [
+        (b"oops", f"{topic}-0", "1", 7), (b'{"a":', f"{topic}-0", "3", 7),
+    ]  # fmt: skip
+    reader.close()
+    enumerator.close()
+
+
+def test_messages_without_rows_do_not_end_a_bounded_table(kafka: KafkaServer, topic: str) -> None:
+    """An epoch that has read enough messages, and too few rows, is not the end."""
+    kafka.send(topic, [b"oops" if n % 3 else as_json(a=n) for n in range(30)])
+    options = kafka_options(kafka, topic, format="json", json__ignore_parse_errors="true")
+    assert Table("a INT", options).read(max_records=2) == [(n,) for n in range(0, 30, 3)]
