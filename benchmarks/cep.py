@@ -2,10 +2,12 @@
 
 An event is a number n: its key is n mod 10,000, its kind one of ten, drawn from n, its time n / 10 ms. The pattern is
 kind 0, then 1, then 2, each followed by the next, within ten seconds of event time, so that a partial match lives for
-about ten events of its key. Told are events per second, matches, and how much memory a worker took at most, over a
-tenth of the events and over all: it must not grow with their number.
+about ten events of its key. The readers share the numbers so that they move through the same time, as readers of
+partitions do. With --apart each reads a part of the time of its own: the events of all but the first wait for the
+watermark of the first, in state. Told are events per second, matches, and how much memory a worker took at most, over
+a tenth of the events and over all: it must not grow with their number.
 
-usage: cep.py [--events 2000000] [--parallelism 2]
+usage: cep.py [--events 2000000] [--parallelism 2] [--apart]
 """
 
 from __future__ import annotations
@@ -43,8 +45,16 @@ def pattern() -> Pattern:
     )
 
 
-def run(events: int, parallelism: int) -> tuple[float, int]:
+def run(events: int, parallelism: int, apart: bool = False) -> tuple[float, int]:
     """Seconds of the job, and how many matches it found."""
+    share = (
+        events if apart else -(-events // parallelism)
+    )  # of the numbers, the first ones go to the first reader
+
+    def event(number: int) -> tuple[int, int, int]:
+        n = number if apart else number % share * parallelism + number // share
+        return n % KEYS, kind_of(n), n
+
     env = StreamExecutionEnvironment.get_execution_environment(Configuration())
     env.set_parallelism(parallelism)
     numbers = env.from_source(
@@ -54,7 +64,7 @@ def run(events: int, parallelism: int) -> tuple[float, int]:
         Duration.of_seconds(2)
     ).with_timestamp_assigner(lambda event, _: event[2] // 10)
     row = Types.TUPLE([Types.LONG(), Types.LONG(), Types.LONG()])
-    stream = numbers.map(lambda n: (n % KEYS, kind_of(n), n), row).assign_timestamps_and_watermarks(by_number)
+    stream = numbers.map(event, row).assign_timestamps_and_watermarks(by_number)
     found = CEP.pattern(stream.key_by(lambda event: event[0], Types.LONG()), pattern()).select(
         lambda match: 1, output_type=Types.INT()
     )
@@ -83,13 +93,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--events", type=int, default=2_000_000)
     parser.add_argument("--parallelism", type=int, default=2)
+    parser.add_argument("--apart", action="store_true", help="readers are far apart in time")
     arguments = parser.parse_args()
-    run(
-        50_000, arguments.parallelism
-    )  # starts Spark and its Python workers, as a running cluster would have them
+    # Starts Spark and its Python workers, as a running cluster would have them.
+    run(50_000, arguments.parallelism)
     told: dict[str, Any] = {"machine": f"{os.cpu_count()} cores, {platform.machine()}"}
     for events in (arguments.events // 10, arguments.events):
-        seconds, matches = run(events, arguments.parallelism)
+        seconds, matches = run(events, arguments.parallelism, arguments.apart)
         memory = worker_memory_mb()
         told[f"{events} events"] = {
             "events/s": round(events / seconds),

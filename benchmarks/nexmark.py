@@ -7,6 +7,7 @@ exceeds them is ended and reported, the rest goes on. Flink has a cluster of its
 penstock has one per epoch; Flink runs without. --check compares final tables instead of measuring, row by row;
 --fingerprints does it by three numbers that each engine computes of its own, for tables too large to write down.
 Columns that ties or the clock decide are left out there, as the heads of benchmarks/nexmark/queries/*.sql say.
+cep0 to cep3, patterns of bids by MATCH_RECOGNIZE, run if --queries names them.
 
 usage: nexmark.py [--events 1000000] [--queries q0,q4] [--engines penstock,Flink] [--minibatch] [--check] [--direct]
                   [--fingerprints] [--shared] [--memory-limit "4 gb"] [--timeout 300] [--json FILE]

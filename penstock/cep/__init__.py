@@ -27,6 +27,7 @@ from penstock.cep.functions import (
     RichPatternSelectFunction,
     TimedOutPartialMatchHandler,
 )
+from penstock.cep.nfa.found import FoundMatch, TakenEdge
 from penstock.cep.pattern.conditions import IterativeCondition, RichIterativeCondition, SimpleCondition
 from penstock.cep.pattern.pattern import GroupPattern, Pattern
 from penstock.cep.pattern.quantifier import Quantifier
@@ -40,6 +41,7 @@ __all__ = [
     "AfterMatchSkipStrategy",
     "DynamicPatternStream",
     "EventComparator",
+    "FoundMatch",
     "GroupPattern",
     "IterativeCondition",
     "MalformedPatternError",
@@ -55,6 +57,7 @@ __all__ = [
     "RichPatternFlatSelectFunction",
     "RichPatternSelectFunction",
     "SimpleCondition",
+    "TakenEdge",
     "TimedOutPartialMatchHandler",
     "WithinType",
 ]

@@ -1,7 +1,8 @@
 """Patterns drawn: the automaton as a Graphviz graph, and as an SVG image for notebooks.
 
 States stand in a row, from the start to the end. An edge that takes the event is solid, one that passes it over
-dashed, one that lets the next state look at the same event dotted.
+dashed, one that lets the next state look at the same event dotted. The edges that a match has taken are bold, with
+its events.
 """
 
 from __future__ import annotations
@@ -9,25 +10,20 @@ from __future__ import annotations
 from html import escape
 
 from penstock.cep.nfa.compiler import compile_pattern
+from penstock.cep.nfa.found import FoundMatch
 from penstock.cep.nfa.states import Action, Automaton, State, StateKind, Transition
-from penstock.cep.pattern.conditions import (
-    AndCondition,
-    IterativeCondition,
-    NotCondition,
-    OrCondition,
-    SubtypeCondition,
-    TrueCondition,
-)
+from penstock.cep.pattern.conditions import condition_text
 from penstock.cep.pattern.pattern import Pattern
-from penstock.functions.wrap import function_name
+from penstock.operators.failures import shorten
 
 _STYLES = {Action.TAKE: "solid", Action.IGNORE: "dashed", Action.PROCEED: "dotted"}
 _SHAPES = {StateKind.FINAL: "doublecircle", StateKind.STOP: "octagon", StateKind.PENDING: "doubleoctagon"}
 
 
-def to_dot(pattern: Pattern) -> str:
+def to_dot(pattern: Pattern, match: FoundMatch | None = None) -> str:
     """The graph, in Graphviz's language."""
     states = _in_order(compile_pattern(pattern))
+    taken = _taken_by(match)
     lines = ["digraph pattern {", "  rankdir=LR;", '  "" [shape=none];']
     for state in states:
         lines.append(f"  {_quoted(state.name)} [shape={_SHAPES.get(state.kind, 'circle')}];")
@@ -35,9 +31,11 @@ def to_dot(pattern: Pattern) -> str:
             lines.append(f'  "" -> {_quoted(state.name)};')
     for state in states:
         for edge in state.transitions:
-            style, label = _STYLES[edge.action], _quoted(_label(edge))
+            events = taken.get((state.name, edge.target.name), []) if edge.action is Action.TAKE else []
+            style, label = _STYLES[edge.action], _quoted("\n".join([_label(edge), *events]))
             ends = f"{_quoted(state.name)} -> {_quoted(edge.target.name)}"
-            lines.append(f"  {ends} [style={style}, label={label}];")
+            bold = ", penwidth=3" if events else ""
+            lines.append(f"  {ends} [style={style}, label={label}{bold}];")
     return "\n".join([*lines, "}"])
 
 
@@ -107,28 +105,17 @@ def _in_order(automaton: Automaton) -> list[State]:
     return sorted(found.values(), key=lambda state: state.kind in (StateKind.FINAL, StateKind.STOP))
 
 
+def _taken_by(match: FoundMatch | None) -> dict[tuple[str, str], list[str]]:
+    """Numbered events of a match, by the ends of the edge that took them."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for number, taken in enumerate(match.why() if match is not None else (), start=1):
+        found.setdefault((taken.source, taken.target), []).append(f"{number}: {shorten(taken.event)}")
+    return found
+
+
 def _label(edge: Transition) -> str:
     return f"{edge.action.value.lower()}: {condition_text(edge.condition)}"
 
 
-def condition_text(condition: IterativeCondition) -> str:
-    """A condition for people.
-
-    >>> condition_text(NotCondition(SubtypeCondition(int)))
-    'not is int'
-    """
-    if isinstance(condition, TrueCondition):
-        return "any"
-    if isinstance(condition, SubtypeCondition):
-        return f"is {condition.subtype.__name__}"
-    if isinstance(condition, NotCondition):
-        return f"not {condition_text(condition.parts[0])}"
-    if isinstance(condition, (AndCondition, OrCondition)):
-        word = " and " if isinstance(condition, AndCondition) else " or "
-        parts = [condition_text(part) for part in condition.parts if not isinstance(part, TrueCondition)]
-        return f"({word.join(parts)})" if len(parts) > 1 else "".join(parts) or "any"
-    return function_name(condition)
-
-
 def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'

@@ -5,18 +5,20 @@ Rows only come. A row at or behind the watermark is late and dropped; in batch m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from itertools import compress
 from typing import Any
 
-from penstock.cep.match_rows import Leaf, Row, Variable, build_pattern
+from penstock.cep.match_rows import Leaf, MatchRows, Variable, build_pattern
 from penstock.cep.matcher import KeyedMatcher
 from penstock.cep.nfa.compiler import compile_pattern
-from penstock.cep.nfa.nfa import NFA, FoundMatch, TimedOut
+from penstock.cep.nfa.found import FoundMatch, TimedOut
+from penstock.cep.nfa.nfa import NFA
 from penstock.common.errors import ValidationError
 from penstock.delta.base import INSERT, WEIGHT, Batch, DeltaContext, DeltaOperator
 from penstock.delta.kept import Kept
-from penstock.delta.rows import consolidate, identities, keys_of, sort_key
-from penstock.delta.time.clock import LATE_RECORDS_DROPPED, to_ms, watermarks_of
+from penstock.delta.rows import columns_getter, consolidate, identities, keys_of, sort_key
+from penstock.delta.time.clock import LATE_RECORDS_DROPPED, times_of, watermarks_of
 
 
 class MatchRecognizeOperator(DeltaOperator):
@@ -73,6 +75,7 @@ class MatchRecognizeOperator(DeltaOperator):
             NFA(self._pattern()),
             backend,
             backend.get_partitioned_state,
+            columns_getter(self._partition),
             emit=self._emit,
             emit_timeouts=_ignore,
             count=context.count,
@@ -104,13 +107,16 @@ class MatchRecognizeOperator(DeltaOperator):
                 set_key(key)
                 self._matcher.take(row, now_ms)
             return
-        column, let_wait = self._time_column, self._matcher.let_wait
-        for key, row, mark in zip(keys, batch.rows, watermarks_of(batch), strict=True):
-            time_ms = to_ms(row[column])
-            if time_ms > mark or not self._drops_late:
-                let_wait(key, time_ms, row)
-            else:
-                self.context.count(LATE_RECORDS_DROPPED)
+        times_ms = times_of(batch, self._time_column)
+        in_time = [
+            t > mark or not self._drops_late for t, mark in zip(times_ms, watermarks_of(batch), strict=True)
+        ]
+        if all(in_time):
+            self._matcher.let_wait(keys, times_ms, batch.rows)
+            return
+        self.context.count(LATE_RECORDS_DROPPED, in_time.count(False))
+        kept_keys, kept_times = compress(keys, in_time), compress(times_ms, in_time)
+        self._matcher.let_wait(kept_keys, kept_times, compress(batch.rows, in_time))
 
     def advance(self, watermark: int) -> None:
         if self._time_column is not None:
@@ -128,10 +134,10 @@ class MatchRecognizeOperator(DeltaOperator):
     def _emit(self, found: list[FoundMatch], time_ms: int) -> None:
         names = [variable.name for variable in self._variables]
         for match in found:
-            rows_of = _rows_of(match, names)
+            rows = MatchRows(match, names)
             some = next(iter(match.values()))[0]
             key = tuple([some[column] for column in self._partition])
-            values = tuple([leaf.value(rows_of, time_ms) for leaf in self._outputs])
+            values = tuple([leaf.value(rows, time_ms) for leaf in self._outputs])
             self.output.append((*key, *values), INSERT, self.context.watermark)
 
 
@@ -142,15 +148,6 @@ def _net(batch: Batch) -> Batch:
         for _ in range(weight):
             net.append(row, INSERT)
     return net
-
-
-def _rows_of(match: FoundMatch, names: Sequence[str]) -> Callable[[str | None], Sequence[Row]]:
-    def rows_of(name: str | None) -> Sequence[Row]:
-        if name is not None:
-            return match.get(name, ())
-        return [row for one in names for row in match.get(one, ())]
-
-    return rows_of
 
 
 def _ignore(timed_out: list[TimedOut]) -> None:

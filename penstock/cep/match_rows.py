@@ -11,10 +11,12 @@ the row at hand counts as one of the variable that is being defined.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.cep.nfa.predicates import Look
+from penstock.cep.nfa.taken import Taking, unshared
 from penstock.cep.pattern.conditions import IterativeCondition, SimpleCondition
 from penstock.cep.pattern.pattern import Pattern
 from penstock.cep.pattern.skip import AfterMatchSkipStrategy
@@ -23,8 +25,90 @@ from penstock.delta.aggregates.call import AggregateCall
 from penstock.delta.aggregates.spec import AggSpec
 
 Row = tuple[Any, ...]
-RowsOf = Callable[[str | None], Sequence[Row]]
-"""The rows of a variable; of all variables, in the order of the pattern, for None."""
+
+
+class Rows(ABC):
+    """The rows of each variable; of all variables, in the order of the pattern, for None."""
+
+    @abstractmethod
+    def row(self, variable: str | None, first: bool, offset: int) -> Row | None:
+        """The first or last row, or the one `offset` rows from there; None: there is no such row."""
+
+    @abstractmethod
+    def aggregate(self, variable: str | None, call: AggregateCall) -> Any:
+        """The result of an aggregate over the rows."""
+
+
+class MatchRows(Rows):
+    """The rows of a match."""
+
+    def __init__(self, match: Mapping[str, Sequence[Row]], names: Sequence[str]) -> None:
+        self._match = match
+        self._names = names
+
+    def row(self, variable: str | None, first: bool, offset: int) -> Row | None:
+        return _nth(self._of(variable), first, offset)
+
+    def aggregate(self, variable: str | None, call: AggregateCall) -> Any:
+        return call.result(call.update(call.create(), self._of(variable), None))
+
+    def _of(self, variable: str | None) -> Sequence[Row]:
+        if variable is not None:
+            return self._match.get(variable, ())
+        return [row for name in self._names for row in self._match.get(name, ())]
+
+
+class RowsSoFar(Rows):
+    """The rows of a partial match and the row at hand, which counts as one of the variable `own`.
+
+    Nothing here takes longer for a partial match that has taken more rows, except what looks at all variables, and
+    FIRST with an offset.
+    """
+
+    def __init__(self, taking: Taking, names: Sequence[str], own: str, row: Row) -> None:
+        self._taking = taking
+        self._names = names
+        self._own = own
+        self._at_hand = row
+
+    def row(self, variable: str | None, first: bool, offset: int) -> Row | None:
+        if variable is None:
+            return self._at_hand if not first and not offset else _nth(self._all(), first, offset)
+        taken = self._taking.get(variable)
+        count = 0 if taken is None else taken.count
+        if variable == self._own:
+            if offset == (count if first else 0):
+                return self._at_hand
+            offset -= 0 if first else 1
+        if taken is None or offset >= count:
+            return None
+        if first and not offset:
+            return taken.first  # type: ignore[no-any-return]
+        link = taken.back(count - 1 - offset if first else offset)
+        return None if link is None else link.value
+
+    def aggregate(self, variable: str | None, call: AggregateCall) -> Any:
+        if variable is None:
+            return call.result(call.update(call.create(), self._all(), None))
+
+        def add(accumulator: Any, row: Row) -> Any:
+            return call.update(accumulator, (row,), None)
+
+        taken = self._taking.get(variable)
+        accumulator = call.create() if taken is None else taken.folded(call, call.create, add)
+        if variable == self._own:
+            accumulator = add(unshared(accumulator), self._at_hand)
+        return call.result(accumulator)
+
+    def _all(self) -> list[Row]:
+        taken = [self._taking[name] for name in self._names if name in self._taking]
+        return [*(row for one in taken for row in one.events()), self._at_hand]
+
+
+def _nth(rows: Sequence[Row], first: bool, offset: int) -> Row | None:
+    if len(rows) <= offset:
+        return None
+    return rows[offset if first else -1 - offset]
 
 
 class Leaf(ABC):
@@ -37,7 +121,7 @@ class Leaf(ABC):
         """Once per task, at the end of the job."""
 
     @abstractmethod
-    def value(self, rows_of: RowsOf, time_ms: int) -> Any:
+    def value(self, rows: Rows, time_ms: int) -> Any:
         """The value, for rows that matched so far."""
 
 
@@ -50,11 +134,9 @@ class RowLeaf(Leaf):
     first: bool = False
     offset: int = 0
 
-    def value(self, rows_of: RowsOf, time_ms: int) -> Any:
-        rows = rows_of(self.variable)
-        if len(rows) <= self.offset:
-            return None
-        return rows[self.offset if self.first else -1 - self.offset][self.column]
+    def value(self, rows: Rows, time_ms: int) -> Any:
+        row = rows.row(self.variable, self.first, self.offset)
+        return None if row is None else row[self.column]
 
 
 class AggregateLeaf(Leaf):
@@ -71,9 +153,8 @@ class AggregateLeaf(Leaf):
     def close(self) -> None:
         self._call.close()
 
-    def value(self, rows_of: RowsOf, time_ms: int) -> Any:
-        call = self._call
-        return call.result(call.update(call.create(), rows_of(self.variable), None))
+    def value(self, rows: Rows, time_ms: int) -> Any:
+        return rows.aggregate(self.variable, self._call)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return AggregateLeaf, (self.variable, self.spec)
@@ -85,7 +166,7 @@ class TimeLeaf(Leaf):
 
     as_value: Callable[[int], Any]
 
-    def value(self, rows_of: RowsOf, time_ms: int) -> Any:
+    def value(self, rows: Rows, time_ms: int) -> Any:
         return self.as_value(time_ms)
 
 
@@ -182,16 +263,8 @@ class _RowsCondition(IterativeCondition):
         self._names = tuple(names)
 
     def filter(self, value: Row, ctx: IterativeCondition.Context) -> bool:
-        known: dict[str | None, list[Row]] = {}
-
-        def rows_of(name: str | None) -> Sequence[Row]:
-            if name not in known:
-                names = self._names if name is None else (name,)
-                rows = [row for one in names for row in ctx.get_events_for_pattern(one)]
-                known[name] = [*rows, value] if name in (None, self._variable.name) else rows
-            return known[name]
-
-        condition = self._variable.condition
+        assert isinstance(ctx, Look)
+        condition, time_ms = self._variable.condition, ctx.timestamp_ms
         assert condition is not None
-        values = [leaf.value(rows_of, ctx.timestamp()) for leaf in self._variable.leaves]
-        return condition(values) is True
+        rows = RowsSoFar(ctx.taking, self._names, self._variable.name, value)
+        return condition([leaf.value(rows, time_ms) for leaf in self._variable.leaves]) is True

@@ -1,42 +1,38 @@
 """Events in the order of time, one automaton per key, and what it remembers in keyed state.
 
-In event time an event waits until the watermark passes it, so that events that came out of order meet the
-automaton in order. A watermark drains one key after the other:
+In event time an event waits until the watermark passes it (`waiting.py`). A watermark drains one key after the other:
 
     for each time with events ≤ watermark:   time passes to it; then its events, in order
     time passes to the watermark             what is out of time goes
 
-Events of the running epoch wait in memory. What still waits when the epoch ends goes to keyed state, with a timer for
-its time. A second kind of timer stands at the end of the time limit of each match that began.
+Most events change nothing: no partial match of their key takes them or ends by them, and they begin none. Of these
+the automaton sees nothing but the answers of the conditions that say so (`NFA.calm_of`). A key in which nothing has
+begun has no state at all. A key with partial matches has a timer at the end of the time limit of the oldest one.
 
 In processing time an event is handled when it comes, unless events of the same millisecond are to be ordered; then
 they wait until that millisecond is over.
 
-State per key: `matches` (`nfa/match_state.py`), gone when nothing has begun, and `waiting`, events by time.
+State per key: `matches` (`nfa/match_state.py`), gone when nothing has begun.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from heapq import heappop, heappush
 from typing import Any
 
+from penstock.cep.nfa.found import FoundMatch, TimedOut
 from penstock.cep.nfa.heap import NOT_STARTED, PartialMatch
 from penstock.cep.nfa.match_state import MatchState
-from penstock.cep.nfa.nfa import NFA, FoundMatch, TimedOut
-from penstock.cep.nfa.predicates import Look
+from penstock.cep.nfa.nfa import NEVER_MS, NFA
+from penstock.cep.nfa.predicates import Look, answers_of
+from penstock.cep.waiting import Event, WaitingEvents
 from penstock.common.typeinfo import TypeInformation, Types
 from penstock.state.descriptors import MapStateDescriptor, StateDescriptor, ValueStateDescriptor
 from penstock.state.keyed import StoredKeyedBackend
 
 PARTIAL_MATCHES, BUFFER_ENTRIES = "numPartialMatches", "numBufferEntries"
-TIMED_OUT = "numPartialMatchesTimedOut"
-
-_WAITING = "waiting"
-"""Namespace of timers at which events wait; the others are ends of time limits."""
-
-_NOTHING: tuple[Any, ...] = ()
+TIMED_OUT, PRUNED = "numPartialMatchesTimedOut", "numPartialMatchesPruned"
 
 EventOrder = Callable[[Any], Any]
 """A key for `sorted`, for events of the same time."""
@@ -84,6 +80,7 @@ class KeyedMatcher:
         nfa: The automaton; None: `lanes` will be given.
         backend: Has the current key, and timers.
         state_of: Gives the state of a descriptor.
+        key_of: event -> key.
         emit: Called with matches that leave together, and their time.
         emit_timeouts: Called with partial matches that ran out of time.
         count: Called with the name of a metric and by how much it changed.
@@ -97,6 +94,7 @@ class KeyedMatcher:
         nfa: NFA | None,
         backend: StoredKeyedBackend,
         state_of: Callable[[StateDescriptor], Any],
+        key_of: Callable[[Any], Any],
         *,
         emit: Callable[[list[FoundMatch], int], None],
         emit_timeouts: Callable[[list[TimedOut]], None],
@@ -119,59 +117,40 @@ class KeyedMatcher:
         if nfa is not None:
             matches = state_of(ValueStateDescriptor("matches", Types.PICKLED_BYTE_ARRAY()))
             self.lanes = (ValueLane(nfa, matches),)
-        events = Types.PICKLED_BYTE_ARRAY() if event_type is None else Types.LIST(event_type)
-        self._waiting = state_of(MapStateDescriptor(_WAITING, Types.LONG(), events))
-        self._arrived = _Arrived()
+        self._waiting = WaitingEvents(backend, state_of, key_of, event_type)
+        if in_processing_time and order is not None:
+            events = Types.PICKLED_BYTE_ARRAY() if event_type is None else Types.LIST(event_type)
+            self._unordered = state_of(MapStateDescriptor("unordered", Types.LONG(), events))
+        self._forget_counts()
 
     def begin_epoch(self) -> None:
         """Forgets what an epoch that was given up has left."""
-        self._arrived = _Arrived()
+        self._waiting.begin_epoch()
+        self._forget_counts()
 
     def end_epoch(self) -> None:
-        """Events that still wait go to keyed state, each time with a timer."""
-        for entry, events in self._arrived.all():
-            self._backend.set_current_entry(entry)
-            for time_ms, values in _by_time(events):
-                self._waiting.put(time_ms, [*(self._waiting.get(time_ms) or ()), *values])
-                self._backend.event_timers.register(time_ms, _WAITING)
-        self._arrived = _Arrived()
+        """Events that still wait go to keyed state."""
+        self._waiting.end_epoch()
+        self._count(PARTIAL_MATCHES, self._partial)
+        self._count(BUFFER_ENTRIES, self._entries)
+        self._count(TIMED_OUT, self._timed_out)
+        self._count(PRUNED, self._pruned)
+        self._forget_counts()
+
+    def _forget_counts(self) -> None:
+        self._partial = self._entries = self._timed_out = self._pruned = 0
 
     # -- event time -----------------------------------------------------------------------------------------
 
-    def let_wait(self, key: Any, time_ms: int, value: Any) -> None:
-        """An event that the watermark has not passed."""
-        try:
-            entry = self._backend.live_entries[key]
-        except (KeyError, TypeError):
-            entry = self._backend.find_entry(key)
-        if entry.key_type is not type(key) or entry.shape is not None:
-            entry = self._backend.find_entry(key)
-        self._arrived.add(entry, time_ms, value)
+    def let_wait(self, keys: Iterable[Any], times_ms: Iterable[int], values: Iterable[Any]) -> None:
+        """Events that the watermark has not passed."""
+        self._waiting.add_all(keys, times_ms, values)
 
     def advance(self, watermark: int, now_ms: int) -> None:
         """Drains the keys that have something to do: events up to the watermark, or the end of a time limit."""
-        due = self._due_by_timers(watermark)
-        self._arrived.move_due(watermark, due)
-        for entry, events in due.items():
+        for entry, events in self._waiting.take_due(watermark).items():
             self._backend.set_current_entry(entry)
-            events.sort(key=_time_of)
             self._drain(events, watermark, now_ms)
-
-    def _due_by_timers(self, watermark: int) -> dict[Any, list[tuple[int, Any]]]:
-        """Keys with a timer up to the watermark, and their events that have waited since an earlier epoch."""
-        due: dict[Any, list[tuple[int, Any]]] = {}
-        queue = self._backend.event_timers
-        first = queue.next_time()
-        if first is None or first > watermark:
-            return due
-        for timer in queue.pop_due(watermark):
-            entry = self._backend.find_entry(timer.key)
-            events = due.setdefault(entry, [])
-            if timer.namespace == _WAITING:
-                self._backend.set_current_entry(entry)
-                events.extend((timer.time_ms, value) for value in self._waiting.get(timer.time_ms) or ())
-                self._waiting.remove(timer.time_ms)
-        return due
 
     # -- processing time ------------------------------------------------------------------------------------
 
@@ -180,56 +159,71 @@ class KeyedMatcher:
         if self._order is None:
             self._drain([(now_ms, value)], now_ms, now_ms)
         else:
-            self._waiting.put(now_ms, [*(self._waiting.get(now_ms) or ()), value])
+            self._unordered.put(now_ms, [*(self._unordered.get(now_ms) or ()), value])
             self._backend.processing_timers.register(now_ms)
 
     def on_processing_timer(self, now_ms: int) -> None:
         """A millisecond with events of the current key is over, or a time limit."""
-        events = [(time_ms, value) for time_ms, values in self._waiting.items() for value in values]
-        if events:
-            self._waiting.clear()
-            events.sort(key=_time_of)
+        events: list[Event] = []
+        if self._order is not None:
+            events = [(time_ms, value) for time_ms, values in self._unordered.items() for value in values]
+            if events:
+                self._unordered.clear()
+                events.sort(key=_time_of)
         self._drain(events, now_ms, now_ms)
 
     # -- both -----------------------------------------------------------------------------------------------
 
-    def _drain(self, events: list[tuple[int, Any]], up_to_ms: int, now_ms: int) -> None:
+    def _drain(self, events: list[Event], up_to_ms: int, now_ms: int) -> None:
         """Lets the current key's events meet its automata, in order, and time pass to `up_to_ms`."""
         if self.before_drain is not None:
             self.before_drain()
         ordered = self._ordered(events)
         for lane in self.lanes:
             self.lane = lane
-            self._drain_lane(lane, ordered, up_to_ms, now_ms)
+            state = lane.load()
+            if state is not None or (lane.may_start and events):
+                self._drain_lane(lane, state, ordered, up_to_ms, now_ms)
 
-    def _drain_lane(self, lane: Lane, events: list[tuple[int, Any]], up_to_ms: int, now_ms: int) -> None:
-        nfa, state = lane.nfa, lane.load()
-        if not lane.may_start:
-            if state is None:
-                return
+    def _drain_lane(
+        self, lane: Lane, state: MatchState | None, events: list[Event], up_to_ms: int, now_ms: int
+    ) -> None:
+        nfa = lane.nfa
+        if state is not None and not lane.may_start:
             state.partial.remove_if(_has_not_begun)
         before = _size(state)
-        last: int | None = None
-        can_start, process, window_ms = nfa.can_start, nfa.process, nfa.window_ms
+        questions, calm_until_ms = nfa.calm_at_start if state is None else nfa.calm_of(state)
         for time_ms, value in events:
-            look = Look(value, time_ms, now_ms)
+            if time_ms >= calm_until_ms and state is not None:
+                self._pass_time(nfa, state, time_ms)
+                questions, calm_until_ms = nfa.calm_of(state)
+            answers = None
+            if questions is not None:
+                answers = answers_of(questions, value)
+                if answers is None:
+                    continue
+            look = Look(value, time_ms, now_ms, answers)
             if state is None:
-                if not can_start(look):
+                if not nfa.can_start(look):
                     continue
                 state = nfa.initial_state()
-            if time_ms != last:
-                self._pass_time(nfa, state, time_ms)
-                last = time_ms
-            found = process(state, look)
-            if window_ms > 0 and state.started:
-                self._watch(time_ms + window_ms, up_to_ms)
-            if found:
-                self._emit(found, time_ms)
+            self._process(nfa, state, look, up_to_ms)
+            questions, calm_until_ms = nfa.calm_of(state)
         if state is not None:
-            self._pass_time(nfa, state, up_to_ms)
-            self._keep(lane, state, before)
+            if up_to_ms >= calm_until_ms:
+                self._pass_time(nfa, state, up_to_ms)
+            self._keep(lane, state, before, up_to_ms)
 
-    def _ordered(self, events: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
+    def _process(self, nfa: NFA, state: MatchState, look: Look, up_to_ms: int) -> None:
+        found = nfa.process(state, look)
+        if state.started:
+            state.started = False
+            if nfa.wakes_for_each(state):
+                self._wake_at(look.timestamp_ms + nfa.window_ms, up_to_ms)
+        if found:
+            self._emit(found, look.timestamp_ms)
+
+    def _ordered(self, events: list[Event]) -> list[Event]:
         if self._order is None or len(events) < 2:
             return events
         return [
@@ -243,81 +237,35 @@ class KeyedMatcher:
         if found:
             self._emit(found, time_ms)
         if timed_out:
-            self._count(TIMED_OUT, len(timed_out))
             self._emit_timeouts(timed_out)
 
-    def _watch(self, limit_ms: int, up_to_ms: int) -> None:
+    def _wake_at(self, limit_ms: int, up_to_ms: int) -> None:
         """A timer for the end of a time limit. The drain that is going on passes time to `up_to_ms` anyway."""
         if self._in_processing_time:
             self._backend.processing_timers.register(limit_ms)
         elif limit_ms > up_to_ms:
             self._backend.event_timers.register(limit_ms)
 
-    def _keep(self, lane: Lane, state: MatchState, before: tuple[int, int]) -> None:
-        state.started = False
+    def _keep(self, lane: Lane, state: MatchState, before: tuple[int, int], up_to_ms: int) -> None:
+        limit_ms = lane.nfa.calm_of(state).until_ms
+        is_awaited = up_to_ms < state.wakes_ms <= limit_ms
+        if up_to_ms < limit_ms < NEVER_MS and not is_awaited and not lane.nfa.wakes_for_each(state):
+            state.wakes_ms = limit_ms
+            self._wake_at(limit_ms, up_to_ms)
         if not state.changed:
             return
         state.changed = False
         idle = state.is_idle and not state.buffer
         lane.save(None if idle else state)  # so a key takes no room between matches
         partial, entries = _size(state)
-        self._count(PARTIAL_MATCHES, partial - before[0])
-        self._count(BUFFER_ENTRIES, entries - before[1])
+        self._partial += partial - before[0]
+        self._entries += entries - before[1]
+        self._timed_out += state.timed_out
+        self._pruned += state.pruned
+        state.timed_out = state.pruned = 0
 
 
-class _Arrived:
-    """Events of the running epoch that wait for the watermark, by key.
-
-    `_first` has each key once for each time that was the smallest of its events, so that a watermark finds the keys
-    with something to do without a look at the others.
-    """
-
-    def __init__(self) -> None:
-        self._events: dict[Any, list[tuple[int, Any]]] = {}
-        self._smallest: dict[Any, int] = {}
-        self._first: list[tuple[int, int, Any]] = []
-        self._number = 0
-
-    def add(self, entry: Any, time_ms: int, value: Any) -> None:
-        events = self._events.get(entry)
-        if events is None:
-            self._events[entry] = [(time_ms, value)]
-        else:
-            events.append((time_ms, value))
-            if time_ms >= self._smallest[entry]:
-                return
-        self._note(entry, time_ms)
-
-    def move_due(self, watermark: int, due: dict[Any, list[tuple[int, Any]]]) -> None:
-        """Moves the events up to the watermark behind those that `due` has for their keys."""
-        first = self._first
-        while first and first[0][0] <= watermark:
-            entry = heappop(first)[2]
-            events = self._events.pop(entry, _NOTHING)
-            if not events:
-                continue
-            del self._smallest[entry]
-            later = [event for event in events if event[0] > watermark]
-            due.setdefault(entry, []).extend(event for event in events if event[0] <= watermark)
-            if later:
-                self._events[entry] = later
-                self._note(entry, min(time_ms for time_ms, _ in later))
-
-    def all(self) -> Iterable[tuple[Any, list[tuple[int, Any]]]]:
-        for entry, events in self._events.items():
-            yield entry, sorted(events, key=_time_of)
-
-    def _note(self, entry: Any, time_ms: int) -> None:
-        self._smallest[entry] = time_ms
-        self._number += 1
-        heappush(self._first, (time_ms, self._number, entry))
-
-
-def _time_of(event: tuple[int, Any]) -> int:
-    return event[0]
-
-
-def _by_time(events: list[tuple[int, Any]]) -> list[tuple[int, list[Any]]]:
+def _by_time(events: list[Event]) -> list[tuple[int, list[Any]]]:
     """Events that are sorted by time, as lists of each time."""
     grouped: dict[int, list[Any]] = {}
     for time_ms, value in events:
@@ -332,3 +280,7 @@ def _size(state: MatchState | None) -> tuple[int, int]:
 
 def _has_not_begun(match: PartialMatch) -> bool:
     return match.start == NOT_STARTED
+
+
+def _time_of(event: Event) -> int:
+    return event[0]

@@ -12,7 +12,8 @@ from typing import Any, NoReturn
 
 from penstock.cep.functions import PatternProcessFunction, TimedOutPartialMatchHandler
 from penstock.cep.matcher import KeyedMatcher
-from penstock.cep.nfa.nfa import NFA, FoundMatch, TimedOut
+from penstock.cep.nfa.found import FoundMatch, TimedOut
+from penstock.cep.nfa.nfa import NFA
 from penstock.cep.pattern.conditions import RichIterativeCondition
 from penstock.cep.pattern.pattern import Pattern
 from penstock.common.errors import ValidationError
@@ -79,10 +80,12 @@ class CepOperator(KeyedOperator):
     def open_matcher(self) -> KeyedMatcher:
         """The matcher, on this operator's keyed state."""
         context, metrics = self.runtime_context, self.context.metrics
+        assert self.key_selectors[0] is not None
         return KeyedMatcher(
             self._nfa,
             self.backend,
             context._keyed_state,
+            self.key_selectors[0],
             emit=self._emit_matches,
             emit_timeouts=self._emit_timeouts,
             count=lambda name, n: metrics.counter(name).inc(n),
@@ -124,16 +127,25 @@ class CepOperator(KeyedOperator):
             )
 
     def _let_wait(self, values: list[Any], timestamps: list[int]) -> None:
-        select, watermark, let_wait = self.key_selectors[0], self.current_watermark, self.matcher.let_wait
+        select, watermark = self.key_selectors[0], self.current_watermark
         assert select is not None
+        if timestamps and min(timestamps) <= watermark:
+            values, timestamps = self._without_late(values, timestamps, watermark)
+        self.matcher.let_wait(map(select, values), timestamps, values)
+        self.results.flush()
+
+    def _without_late(
+        self, values: list[Any], timestamps: list[int], watermark: int
+    ) -> tuple[list[Any], list[int]]:
+        kept = []
         for value, time_ms in zip(values, timestamps, strict=True):
             if time_ms > watermark:
-                let_wait(select(value), time_ms, value)
+                kept.append((value, time_ms))
             elif self.late_tag is None:
                 self._late_dropped.inc()
             else:
                 self.results.add_side(self.late_tag.tag_id, value, time_ms)
-        self.results.flush()
+        return [value for value, _ in kept], [time_ms for _, time_ms in kept]
 
     def _process_now(self, values: list[Any]) -> None:
         select, now_ms = self.key_selectors[0], self.context.clock.processing_time_ms

@@ -22,4 +22,4 @@ def test_patterns_match_as_in_flink(file: pathlib.Path, way: HarnessWay) -> None
 
 
 def test_the_cases_are_there() -> None:
-    assert len(FILES) == 15
+    assert len(FILES) == 16

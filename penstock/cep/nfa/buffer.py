@@ -18,24 +18,31 @@ from typing import Any
 from penstock.cep.nfa.dewey import Version, compatible
 from penstock.cep.nfa.heap import EventId, NodeId
 from penstock.common.errors import InvariantError
+from penstock.common.ids import MIN_TIMESTAMP
 
-Path = dict[str, list[EventId]]
-"""Events by step, steps in the order in which they were first taken."""
+Hop = tuple[NodeId, int]
+"""A node, and the number of the automaton's edge that took its event."""
 
-# A node is [locks, edges], an edge is [locks, node before or None, version], an event is [locks, value]: plain lists,
-# because they are made and saved by the million. These are the places in them.
+Path = list[Hop]
+"""What a partial match has taken, in the order of events."""
+
+# A node is [locks, edges], an edge is [locks, node before or None, version, number of the automaton's edge], an event
+# is [locks, value]: plain lists, because they are made and saved by the million. These are the places in them. The
+# edges of a node are lists by the first digit of their versions, which is another one for each beginning: hundreds of
+# partial matches may share a node, and none of them looks at the edges of matches that began elsewhere.
 _LOCKS, _EDGES, _BEFORE, _VERSION, _VALUE = 0, 1, 1, 2, 1
 
 
 class SharedBuffer:
-    """The buffer of one key: events, nodes, and how many events there were at a time (for their numbers)."""
+    """The buffer of one key: events, nodes, and the time of the last event and how many there were at that time."""
 
-    __slots__ = ("counts", "events", "nodes")
+    __slots__ = ("events", "last_ms", "nodes", "number")
 
-    def __init__(self, events: Any = None, nodes: Any = None, counts: Any = None) -> None:
-        self.events: dict[EventId, list[Any]] = events or {}
-        self.nodes: dict[NodeId, list[Any]] = nodes or {}
-        self.counts: dict[int, int] = counts or {}
+    def __init__(self) -> None:
+        self.events: dict[EventId, list[Any]] = {}
+        self.nodes: dict[NodeId, list[Any]] = {}
+        self.last_ms = MIN_TIMESTAMP
+        self.number = 0
 
     def __bool__(self) -> bool:
         return bool(self.events)
@@ -44,11 +51,13 @@ class SharedBuffer:
 
     def register_event(self, value: Any, time_ms: int) -> EventId:
         """Stores an event; it stays until `release_event`, and as long as nodes need it."""
-        number = self.counts.get(time_ms, 0)
-        if not number:  # events come in the order of time: the count of an earlier one is not asked for again
-            self.counts = {time: count for time, count in self.counts.items() if time > time_ms}
-        self.counts[time_ms] = number + 1
-        event = (time_ms, number)
+        if time_ms > self.last_ms:
+            self.last_ms, self.number = time_ms, 0
+        elif time_ms < self.last_ms:  # a clock that was set back
+            self.last_ms = time_ms
+            self.number = 1 + max((number for time, number in self.events if time == time_ms), default=-1)
+        event = (time_ms, self.number)
+        self.number += 1
         self.events[event] = [1, value]
         return event
 
@@ -60,16 +69,18 @@ class SharedBuffer:
 
     # -- nodes ----------------------------------------------------------------------------------------------
 
-    def put(self, step: str, event: EventId, before: NodeId | None, version: Version) -> NodeId:
+    def put(
+        self, step: str, event: EventId, before: NodeId | None, version: Version, edge_number: int
+    ) -> NodeId:
         """The node of an event in the role of a step, with one more edge to the node before it."""
         if before is not None:
             self.lock_node(before, version)
         node_id = (event, step)
         node = self.nodes.get(node_id)
         if node is None:
-            node = self.nodes[node_id] = [0, []]
+            node = self.nodes[node_id] = [0, {}]
             self.events[event][_LOCKS] += 1
-        node[_EDGES].append([0, before, version])
+        _add_edge(node, [0, before, version, edge_number])
         return node_id
 
     def lock_node(self, node_id: NodeId, version: Version) -> None:
@@ -78,7 +89,7 @@ class SharedBuffer:
         if node is None:
             return
         node[_LOCKS] += 1
-        for edge in node[_EDGES]:
+        for edge in node[_EDGES].get(version[0], ()):
             if compatible(version, edge[_VERSION]):
                 edge[_LOCKS] += 1
 
@@ -91,50 +102,95 @@ class SharedBuffer:
             if node is None:
                 return
             kept = []
-            for edge in node[_EDGES]:
+            for edge in node[_EDGES].pop(current_version[0], ()):
                 if compatible(current_version, edge[_VERSION]) and _release(edge):
                     if edge[_BEFORE] is not None:
                         pending.append((edge[_BEFORE], edge[_VERSION]))
                 else:
                     kept.append(edge)
-            node[_EDGES] = kept
+            if kept:
+                node[_EDGES][current_version[0]] = kept
             if _release(node):
                 del self.nodes[current]
                 self.release_event(current[0])
 
+    def move(
+        self, step: str, event: EventId, before: NodeId, version: Version, edge_number: int
+    ) -> tuple[NodeId, Version]:
+        """What `put`, a lock of the new node and a release of the node before it come to for a partial match that
+        takes an event and does not branch; the new node, and the version of the partial match there."""
+        node_id, behind = (event, step), (*version, 0)
+        node = self.nodes.get(node_id)
+        if node is None:
+            self.nodes[node_id] = [1, {version[0]: [[1, before, version, edge_number]]}]
+            self.events[event][_LOCKS] += 1
+        else:
+            _add_edge(node, [0, before, version, edge_number])
+            self.lock_node(node_id, behind)
+        return node_id, behind
+
     # -- reading --------------------------------------------------------------------------------------------
 
     def paths(self, node_id: NodeId, version: Version) -> list[Path]:
-        """The events on all paths from a node back to a beginning that fit a version; one, as a rule."""
+        """All paths from a beginning to a node that fit a version; one, as a rule."""
         if node_id not in self.nodes:
             return []
         found: list[Path] = []
-        pending: list[tuple[NodeId | None, Version, list[NodeId]]] = [(node_id, version, [])]
+        pending: list[tuple[NodeId | None, Version, Path]] = [(node_id, version, [])]
         while pending:
             current, current_version, behind = pending.pop()
             if current is None:
-                found.append(_by_step(behind))
+                behind.reverse()
+                found.append(behind)
                 continue
-            behind.append(current)
-            fitting = [
-                edge for edge in self.nodes[current][_EDGES] if compatible(current_version, edge[_VERSION])
-            ]
-            for number, (_, before, edge_version) in enumerate(fitting):
+            of_beginning = self.nodes[current][_EDGES].get(current_version[0], ())
+            edges = [edge for edge in of_beginning if compatible(current_version, edge[_VERSION])]
+            others = behind.copy() if len(edges) > 1 else behind
+            for place, (_, before, edge_version, number) in enumerate(edges):
                 # The last one pushed is followed first; the first may go on with the list itself.
-                pending.append((before, edge_version, behind.copy() if number else behind))
+                mine = others.copy() if place else behind
+                mine.append((current, number))
+                pending.append((before, edge_version, mine))
         return found
 
     def path(self, node_id: NodeId, version: Version) -> Path:
-        """The events of one partial match."""
+        """What one partial match has taken."""
         paths = self.paths(node_id, version)
         if len(paths) > 1:
             raise InvariantError(f"a partial match of version {version} has {len(paths)} paths")
-        return paths[0] if paths else {}
+        return paths[0] if paths else []
 
-    def materialize(self, path: Path) -> dict[str, list[Any]]:
-        """The events themselves, by step."""
+    def values(self, path: Path) -> list[Any]:
+        """The events of a path themselves."""
         events = self.events
-        return {step: [events[event][_VALUE] for event in taken] for step, taken in path.items()}
+        return [events[event][_VALUE] for (event, _), _ in path]
+
+    def by_step(self, path: Path) -> dict[str, list[Any]]:
+        """The events of a path, by step, steps in the order in which they were first taken."""
+        return _grouped(path, self.values(path))
+
+
+def ids_by_step(path: Path) -> dict[str, list[EventId]]:
+    """The ids of a path's events, by step, steps in the order in which they were first taken."""
+    return _grouped(path, [event for (event, _), _ in path])
+
+
+def _grouped(path: Path, items: list[Any]) -> dict[str, list[Any]]:
+    grouped: dict[str, list[Any]] = {}
+    for ((_, step), _), item in zip(path, items, strict=True):
+        if step in grouped:
+            grouped[step].append(item)
+        else:
+            grouped[step] = [item]
+    return grouped
+
+
+def _add_edge(node: list[Any], edge: list[Any]) -> None:
+    digit = edge[_VERSION][0]
+    if digit in node[_EDGES]:
+        node[_EDGES][digit].append(edge)
+    else:
+        node[_EDGES][digit] = [edge]
 
 
 def _release(counted: list[Any]) -> bool:
@@ -143,10 +199,3 @@ def _release(counted: list[Any]) -> bool:
         return True
     counted[_LOCKS] -= 1
     return bool(counted[_LOCKS] == 0)
-
-
-def _by_step(backwards: list[NodeId]) -> Path:
-    path: Path = {}
-    for event, step in reversed(backwards):
-        path.setdefault(step, []).append(event)
-    return path

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from penstock.cep.nfa.dewey import Version
+from penstock.cep.nfa.taken import Taking
 
 EventId = tuple[int, int]
 """Time of an event and its number among those of the same time; see `buffer.py`."""
@@ -32,6 +33,8 @@ class PartialMatch(NamedTuple):
     start_ms: int
     previous_ms: int
     start: EventId
+    taking: Taking | None = None
+    """What it has taken, where conditions ask for it; not saved."""
 
 
 class MatchHeap:

@@ -11,107 +11,41 @@ earlier, because a match that would come of it could skip this one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NoReturn
 
-from penstock.cep.nfa.buffer import SharedBuffer
+from penstock.cep.nfa.buffer import Path, SharedBuffer, ids_by_step
+from penstock.cep.nfa.choices import Choices, Edge, RunState, RunStates, choices_of, final_after
 from penstock.cep.nfa.compiler import compile_pattern
 from penstock.cep.nfa.dewey import Version, add_stage, increase
-from penstock.cep.nfa.heap import NOT_STARTED, EventId, MatchHeap, NodeId, PartialMatch
-from penstock.cep.nfa.match_state import MatchState, waiting_at
-from penstock.cep.nfa.predicates import Look, Predicate, PredicateCompiler, is_simple
-from penstock.cep.nfa.states import Action, Automaton, State, StateKind, Transition
+from penstock.cep.nfa.found import FoundMatch, TimedOut
+from penstock.cep.nfa.heap import NOT_STARTED, EventId, MatchHeap, PartialMatch
+from penstock.cep.nfa.match_state import Calm, MatchState, waiting_at
+from penstock.cep.nfa.predicates import Look, PredicateCompiler
+from penstock.cep.nfa.taken import NOTHING, Taking, with_event
 from penstock.cep.pattern.conditions import CompositeCondition, IterativeCondition
 from penstock.cep.pattern.pattern import GroupPattern, Pattern
 from penstock.cep.pattern.skip import AfterMatchSkipStrategy
 from penstock.common.errors import StateError
+from penstock.common.ids import MIN_TIMESTAMP
 
-FoundMatch = dict[str, list[Any]]
-"""The events of a match by step, steps in the order of their first events."""
-
-
-_EMPTY = SharedBuffer()
-
-
-class TimedOut(NamedTuple):
-    """A partial match that did not end in time, and when its time was over."""
-
-    match: FoundMatch
-    time_ms: int
-
-
-class _Edge(NamedTuple):
-    """A transition, ready to be tried."""
-
-    action: Action
-    source: _State
-    target: _State
-    holds: Predicate | None
-
-
-class _State:
-    """A state, ready to run: what is asked of it per event, without detours."""
-
-    __slots__ = (
-        "edges",
-        "gap_ms",
-        "is_final",
-        "is_pending",
-        "is_simple",
-        "is_start",
-        "is_stop",
-        "name",
-        "proceeds",
-        "step",
-    )
-
-    def __init__(self, state: State, gap_ms: int) -> None:
-        self.name = state.name
-        self.step = state.step
-        self.gap_ms = gap_ms
-        self.is_start = state.kind is StateKind.START
-        self.is_final = state.kind is StateKind.FINAL
-        self.is_stop = state.kind is StateKind.STOP
-        self.is_pending = state.kind is StateKind.PENDING
-        self.is_simple = False
-        """Whether what an event does here does not depend on the partial match."""
-        self.edges: list[_Edge] = []
-        self.proceeds: list[_Edge] = []
-
-
-class _Choices(NamedTuple):
-    """The transitions that one partial match can make with one event; `takes` and `ignores` count its branches."""
-
-    edges: list[_Edge]
-    takes: int
-    ignores: int
-    changes_nothing: bool
-    """The event is passed over, or cannot begin anything: the partial match stays what it is."""
-
-    @property
-    def versions_used(self) -> int:
-        """By how much the version of the partial match itself must grow so that it differs from its branches."""
-        return self.ignores + max(1, self.takes) if self.takes or self.ignores else 0
-
-
-_PASSED_OVER = _Choices([], 0, 0, True)
+NEVER_MS = 2**63
+"""Behind all times."""
 
 
 class _Event:
     """The event at hand; it enters the buffer when it is first taken."""
 
-    __slots__ = ("_id", "buffer", "time_ms", "value")
+    __slots__ = ("_id", "buffer", "look")
 
-    def __init__(self, value: Any, time_ms: int, buffer: SharedBuffer) -> None:
-        self.value = value
-        self.time_ms = time_ms
+    def __init__(self, look: Look, buffer: SharedBuffer) -> None:
+        self.look = look
         self.buffer = buffer
         self._id: EventId | None = None
 
-    @property
     def id(self) -> EventId:
         if self._id is None:
-            self._id = self.buffer.register_event(self.value, self.time_ms)
+            self._id = self.buffer.register_event(self.look.event, self.look.timestamp_ms)
         return self._id
 
     def done(self) -> None:
@@ -133,9 +67,13 @@ class NFA:
         self._gaps = any(gap > 0 for gap in automaton.gaps_ms.values())
         self._handles_timeouts = handles_timeouts
         self._skip: AfterMatchSkipStrategy = pattern.get_after_match_skip_strategy()
-        self._waiting = waiting_at(automaton.start.name)
+        self._waiting = waiting_at(automaton.start.name)._replace(taking=NOTHING)
         self._predicates = PredicateCompiler(_owners(pattern))
-        self._states = self._make_states(automaton)
+        self._run_states = RunStates(automaton, self._predicates)
+        self._states = self._run_states.by_name
+        self._all_simple = self._predicates.all_simple
+        self.calm_at_start = Calm(self._states[self._waiting.state].questions, NEVER_MS)
+        """Which events change nothing for a key where nothing has begun."""
 
     @property
     def conditions(self) -> Sequence[IterativeCondition]:
@@ -145,52 +83,77 @@ class NFA:
     def initial_state(self) -> MatchState:
         return MatchState(MatchHeap([self._waiting]))
 
-    # -- events ---------------------------------------------------------------------------------------------
+    # -- what can be told without looking at partial matches ------------------------------------------------
 
     def can_start(self, look: Look) -> bool:
         """Whether the event would begin a match. If not, a key without partial matches need not see it."""
-        return self._choices(self._states[self._waiting.state], self._waiting, look, _EMPTY).takes > 0
+        return self._choices(self._states[self._waiting.state], self._waiting, look).takes > 0
+
+    def calm_of(self, state: MatchState) -> Calm:
+        """Which events change nothing; most events of most patterns are such."""
+        calm = state.calm
+        if calm is None:
+            names = frozenset([match.state for match in state.partial.items])
+            calm = state.calm = Calm(self._run_states.questions_at(names), self._calm_until(state))
+        return calm
+
+    def _calm_until(self, state: MatchState) -> int:
+        if self._gaps:
+            return MIN_TIMESTAMP
+        oldest = state.partial.peek()
+        if self.window_ms <= 0 or oldest is None or oldest.start == NOT_STARTED:
+            return NEVER_MS
+        return oldest.start_ms + self.window_ms
+
+    def wakes_for_each(self, state: MatchState) -> bool:
+        """Whether the key is to be woken at the end of every time limit, not only where something must end.
+
+        In Flink each match that begins sets a timer, except at times up to 0. When it fires, gaps that were too long
+        and matches that have no timer are seen too.
+        """
+        if self.window_ms <= 0:
+            return False
+        oldest = state.partial.peek()
+        return self._gaps or (oldest is not None and oldest.start_ms <= 0 and oldest.start != NOT_STARTED)
+
+    # -- events ---------------------------------------------------------------------------------------------
 
     def process(self, state: MatchState, look: Look) -> list[FoundMatch]:
         """Moves all partial matches by the event of `look`; the matches that leave now, in order."""
-        if self._changes_nothing(state, look):
-            return []
-        event = _Event(look.event, look.timestamp_ms, state.buffer)
+        state.calm = None
+        event = _Event(look, state.buffer)
         alive, finished = MatchHeap(), MatchHeap()
+        if not self._all_simple:
+            self._know_taken(state)
         for match in state.partial.items:
-            self._advance_match(state, match, event, look, alive, finished)
-        if finished.items:
-            state.changed = True
+            own = self._states.get(match.state) or _no_such_state(match)
+            choices = self._choices(own, match, look)
+            if choices.changes_nothing:
+                alive.add(match)
+            else:
+                self._advance_match(state, match, own, choices, event, alive, finished)
         found = self._release_matches(state, finished, alive)
         state.partial = alive
         event.done()
         return found
 
-    def _changes_nothing(self, state: MatchState, look: Look) -> bool:
-        """Whether no partial match cares for the event: so it is with most events of most patterns."""
-        for match in state.partial.items:
-            own = self._state(match)
-            if not own.is_simple or not self._choices(own, match, look, state.buffer).changes_nothing:
-                return False
-        return True
-
     def _advance_match(
         self,
         state: MatchState,
         match: PartialMatch,
+        own: RunState,
+        choices: Choices,
         event: _Event,
-        look: Look,
         alive: MatchHeap,
         finished: MatchHeap,
     ) -> None:
-        own = self._state(match)
-        choices = self._choices(own, match, look, state.buffer)
-        if choices.changes_nothing:
-            alive.add(match)
-            return
-        following = self._following(match, own, choices, event, look)
-        if len(following) != 1 or following[0] != match:
+        if choices.is_move and match.node is not None:
+            following = self._moved(match, choices.edges[0], event)
             state.changed = True
+        else:
+            following = self._following(match, own, choices, event)
+            if len(following) != 1 or following[0] != match:
+                state.changed = True
         retained, stopped = [], False
         for after in following:
             if own.is_start and after.start_ms > 0:
@@ -200,28 +163,29 @@ class NFA:
                 finished.add(after)
             elif target.is_stop:
                 stopped = True
-                self._release(state.buffer, after)
+                _release(state.buffer, after)
             else:
                 retained.append(after)
         if stopped:
             for after in retained:
-                self._release(state.buffer, after)
+                _release(state.buffer, after)
         else:
             alive.add_all(retained)
 
     def _following(
-        self, match: PartialMatch, state: _State, choices: _Choices, event: _Event, look: Look
+        self, match: PartialMatch, state: RunState, choices: Choices, event: _Event
     ) -> list[PartialMatch]:
         """What becomes of one partial match; its own path is released, those of its successors are locked."""
-        if look.match is not match:
-            look.turn_to(match, event.buffer)
+        look, buffer = event.look, event.buffer
+        if not self._all_simple and look.match is not match:
+            look.turn_to(match)
         following: list[PartialMatch] = []
-        _, node, version, start_ms, previous_ms, start = match
+        _, node, version, start_ms, previous_ms, start, taking = match
         takes_left = takes_before = max(0, choices.takes - 1)
         ignores_left = choices.ignores
         for edge in choices.edges:
-            if edge.action is Action.TAKE:
-                self._take(match, state, edge, increase(version, takes_left), event, look, following)
+            if edge.takes:
+                self._take(match, state, edge, increase(version, takes_left), event, following)
                 takes_left -= 1
             elif not state.is_start:
                 if edge.target is state:
@@ -229,94 +193,114 @@ class NFA:
                 else:
                     branch = add_stage(increase(version, takes_before + ignores_left))
                     ignores_left -= 1
-                after = PartialMatch(edge.target.name, node, branch, start_ms, previous_ms, start)
-                self._branch(after, event, following)
+                following.append(
+                    PartialMatch(edge.target.name, node, branch, start_ms, previous_ms, start, taking)
+                )
+                if node is not None:
+                    buffer.lock_node(node, branch)
         if state.is_start:
-            following.append(match._replace(version=increase(version, choices.versions_used)))
-        if node is not None:
-            event.buffer.release_node(node, version)
+            version = increase(version, choices.versions_used)
+            following.append(PartialMatch(state.name, node, version, start_ms, previous_ms, start, taking))
+        elif node is not None:
+            buffer.release_node(node, version)
         return following
 
     def _take(
         self,
         match: PartialMatch,
-        state: _State,
-        edge: _Edge,
+        state: RunState,
+        edge: Edge,
         version: Version,
         event: _Event,
-        look: Look,
         following: list[PartialMatch],
     ) -> None:
-        node = event.buffer.put(edge.source.step, event.id, match.node, version)
-        start_ms, start = (event.time_ms, event.id) if state.is_start else (match.start_ms, match.start)
-        after = PartialMatch(edge.target.name, node, add_stage(version), start_ms, event.time_ms, start)
-        self._branch(after, event, following)
-        final = self._final_after(edge.target, look)
+        buffer, look, event_id = event.buffer, event.look, event.id()
+        time_ms = look.timestamp_ms
+        node = buffer.put(edge.source.step, event_id, match.node, version, edge.number)
+        start_ms, start = (time_ms, event_id) if state.is_start else (match.start_ms, match.start)
+        behind, taking = add_stage(version), self._taking_after(match, edge, event)
+        following.append(PartialMatch(edge.target.name, node, behind, start_ms, time_ms, start, taking))
+        buffer.lock_node(node, behind)
+        final = final_after(edge.target, look)
         if final is not None:
-            self._branch(after._replace(state=final.name), event, following)
+            following.append(PartialMatch(final.name, node, behind, start_ms, time_ms, start, taking))
+            buffer.lock_node(node, behind)
 
-    def _branch(self, match: PartialMatch, event: _Event, following: list[PartialMatch]) -> None:
-        following.append(match)
-        node: NodeId | None = match.node
-        if node is not None:
-            event.buffer.lock_node(node, match.version)
+    def _moved(self, match: PartialMatch, edge: Edge, event: _Event) -> list[PartialMatch]:
+        """What `_following` gives where the only choice is to take the event: the usual case, without detours."""
+        assert match.node is not None
+        buffer, look, time_ms = event.buffer, event.look, event.look.timestamp_ms
+        node, version = buffer.move(edge.source.step, event.id(), match.node, match.version, edge.number)
+        taking = self._taking_after(match, edge, event)
+        after = PartialMatch(edge.target.name, node, version, match.start_ms, time_ms, match.start, taking)
+        if not edge.target.proceeds:
+            return [after]
+        if not self._all_simple and look.match is not match:
+            look.turn_to(match)
+        final = final_after(edge.target, look)
+        if final is None:
+            return [after]
+        buffer.lock_node(node, version)
+        return [after, after._replace(state=final.name)]
 
-    def _choices(self, state: _State, match: PartialMatch, look: Look, buffer: SharedBuffer) -> _Choices:
-        known = look.choices.get(state.name)
+    def _taking_after(self, match: PartialMatch, edge: Edge, event: _Event) -> Taking | None:
+        if self._all_simple or match.taking is None:
+            return None
+        return with_event(match.taking, edge.source.step, event.look.event)
+
+    def _know_taken(self, state: MatchState) -> None:
+        """After a restore: finds out what partial matches have taken."""
+        if all(match.taking is not None for match in state.partial.items):
+            return
+        known = []
+        for match in state.partial.items:
+            taking = NOTHING
+            path = [] if match.node is None else state.buffer.path(match.node, match.version)
+            for ((_, step), _), value in zip(path, state.buffer.values(path), strict=True):
+                taking = with_event(taking, step, value)
+            known.append(match._replace(taking=taking))
+        state.partial = MatchHeap(known)
+
+    def _choices(self, state: RunState, match: PartialMatch, look: Look) -> Choices:
+        known: Choices | None = look.choices.get(state.name)
         if known is not None:
-            return known  # type: ignore[no-any-return]
-        look.turn_to(match, buffer)
-        choices = _choices_of(state, look)
+            return known
+        if not self._all_simple:
+            look.turn_to(match)
+        choices = choices_of(state, look)
         if state.is_simple:
             look.choices[state.name] = choices
         return choices
-
-    def _final_after(self, state: _State, look: Look) -> _State | None:
-        """The final state that can be reached without a further event, if any."""
-        pending = [state]
-        while pending:
-            for edge in pending.pop().proceeds:
-                if edge.holds is None or edge.holds(look):
-                    if edge.target.is_final:
-                        return edge.target
-                    pending.append(edge.target)
-        return None
 
     # -- time -----------------------------------------------------------------------------------------------
 
     def advance_time(self, state: MatchState, time_ms: int) -> tuple[list[FoundMatch], list[TimedOut]]:
         """No earlier event will come: what is out of time goes, or is a match if only a NOT step was left."""
-        if not self._gaps and not self._oldest_is_over(state, time_ms):
+        if time_ms < self._calm_until(state):
             return [], []
         limits = [self._time_limit(match, time_ms) for match in state.partial.items]
         if all(limit is None for limit in limits):
             return [], []
-        state.changed = True
+        state.changed, state.calm = True, None
         alive, finished = MatchHeap(), MatchHeap()
         timed_out: list[TimedOut] = []
         for match, limit in zip(state.partial.items, limits, strict=True):
             if limit is None:
                 alive.add(match)
-            elif self._state(match).is_pending:
+            elif self._states[match.state].is_pending:
                 finished.add(match)
             else:
+                state.timed_out += 1
                 if self._handles_timeouts:
-                    timed_out.append(TimedOut(_events_of(match, state.buffer), limit))
-                self._release(state.buffer, match)
+                    timed_out.append(TimedOut(self._events_of(match, state.buffer), limit))
+                _release(state.buffer, match)
         found = self._release_matches(state, finished, alive)
         state.partial = alive
         return found, timed_out
 
-    def _oldest_is_over(self, state: MatchState, time_ms: int) -> bool:
-        """Whether the window of the partial match that began first is over; it is first in the heap."""
-        oldest = state.partial.items[0] if state.partial.items else None
-        if oldest is None or self.window_ms <= 0 or oldest.start == NOT_STARTED:
-            return False
-        return time_ms - oldest.start_ms >= self.window_ms
-
     def _time_limit(self, match: PartialMatch, time_ms: int) -> int | None:
         """When the time of the partial match was over; None: it is not."""
-        state = self._state(match)
+        state = self._states.get(match.state) or _no_such_state(match)
         if state.is_start:
             return None
         if state.gap_ms > 0 and time_ms - match.previous_ms >= state.gap_ms:
@@ -330,7 +314,9 @@ class NFA:
     def _release_matches(self, state: MatchState, finished: MatchHeap, alive: MatchHeap) -> list[FoundMatch]:
         """Lets matches leave, oldest start first, and skips others as the strategy says."""
         completed, buffer, skip = state.completed, state.buffer, self._skip
-        completed.add_all(finished.items)
+        if finished.items:
+            state.changed = True
+            completed.add_all(finished.items)
         found: list[FoundMatch] = []
         while (match := completed.peek()) is not None:
             oldest = alive.peek()
@@ -341,87 +327,41 @@ class NFA:
             assert match.node is not None
             paths = buffer.paths(match.node, match.version)
             if skip.is_skip_strategy:
-                pruning_id = skip.pruning_id(paths)
+                pruning_id = skip.pruning_id([ids_by_step(path) for path in paths])
                 if pruning_id is not None:
-                    self._prune(alive, pruning_id, buffer)
-                    self._prune(completed, pruning_id, buffer)
-            found.append(buffer.materialize(paths[0]))
-            self._release(buffer, match)
+                    state.pruned += self._prune(alive, pruning_id, buffer)
+                    state.pruned += self._prune(completed, pruning_id, buffer)
+            found.append(self._found(paths[0], buffer))
+            _release(buffer, match)
         return found
 
-    def _prune(self, matches: MatchHeap, pruning_id: EventId, buffer: SharedBuffer) -> None:
+    def _prune(self, matches: MatchHeap, pruning_id: EventId, buffer: SharedBuffer) -> int:
         def goes(match: PartialMatch) -> bool:
             return match.start != NOT_STARTED and self._skip.should_prune(match.start, pruning_id)
 
-        for match in matches.remove_if(goes):
-            self._release(buffer, match)
+        gone = matches.remove_if(goes)
+        for match in gone:
+            _release(buffer, match)
+        return len(gone)
 
-    def _release(self, buffer: SharedBuffer, match: PartialMatch) -> None:
-        if match.node is not None:
-            buffer.release_node(match.node, match.version)
+    def _events_of(self, match: PartialMatch, buffer: SharedBuffer) -> FoundMatch:
+        path = [] if match.node is None else buffer.path(match.node, match.version)
+        return self._found(path, buffer)
 
-    # -- states ---------------------------------------------------------------------------------------------
-
-    def _state(self, match: PartialMatch) -> _State:
-        state = self._states.get(match.state)
-        if state is None:
-            raise StateError(
-                f"a partial match stands at '{match.state}', which the pattern does not have",
-                do="the pattern was changed: give the operator another uid, or finish the old job without savepoint",
-            )
-        return state
-
-    def _make_states(self, automaton: Automaton) -> dict[str, _State]:
-        made = {state.name: _State(state, automaton.gaps_ms.get(state.name, 0)) for state in automaton.states}
-        for state in automaton.states:
-            edges = [self._edge(transition, made) for transition in state.transitions]
-            made[state.name].edges = edges
-            made[state.name].proceeds = [edge for edge in edges if edge.action is Action.PROCEED]
-        for state in automaton.states:
-            made[state.name].is_simple = all(map(is_simple, _conditions_from(state)))
-        return made
-
-    def _edge(self, transition: Transition, states: dict[str, _State]) -> _Edge:
-        source, target = states[transition.source.name], states[transition.target.name]
-        holds = self._predicates.compile(transition.condition)
-        return _Edge(transition.action, source, target, holds)
+    def _found(self, path: Path, buffer: SharedBuffer) -> FoundMatch:
+        return FoundMatch(path, buffer.values(path), self._run_states.edges)
 
 
-def _choices_of(state: _State, look: Look) -> _Choices:
-    edges: list[_Edge] = []
-    takes = ignores = 0
-    pending = [state]
-    while pending:
-        for edge in pending.pop().edges:
-            if edge.holds is not None and not edge.holds(look):
-                continue
-            if edge.action is Action.PROCEED:
-                pending.append(edge.target)
-                continue
-            edges.append(edge)
-            if edge.action is Action.TAKE:
-                takes += 1
-            elif edge.target is not state:
-                ignores += 1
-    if takes or ignores:
-        return _Choices(edges, takes, ignores, False)
-    passed_over = not edges if state.is_start else len(edges) == 1
-    return _PASSED_OVER if passed_over else _Choices(edges, 0, 0, False)
+def _release(buffer: SharedBuffer, match: PartialMatch) -> None:
+    if match.node is not None:
+        buffer.release_node(match.node, match.version)
 
 
-def _conditions_from(state: State) -> Iterator[IterativeCondition]:
-    """Conditions of the transitions out of a state, and of those it may proceed to."""
-    pending, seen = [state], {state.name}
-    while pending:
-        for transition in pending.pop().transitions:
-            yield transition.condition
-            if transition.action is Action.PROCEED and transition.target.name not in seen:
-                seen.add(transition.target.name)
-                pending.append(transition.target)
-
-
-def _events_of(match: PartialMatch, buffer: SharedBuffer) -> FoundMatch:
-    return {} if match.node is None else buffer.materialize(buffer.path(match.node, match.version))
+def _no_such_state(match: PartialMatch) -> NoReturn:
+    raise StateError(
+        f"a partial match stands at '{match.state}', which the pattern does not have",
+        do="the pattern was changed: give the operator another uid, or finish the old job without savepoint",
+    )
 
 
 def _owners(pattern: Pattern) -> dict[int, str]:

@@ -8,10 +8,10 @@ kept for the partial match. Both are looked up by a number that the condition ge
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from penstock.cep.nfa.buffer import SharedBuffer
 from penstock.cep.nfa.heap import PartialMatch
+from penstock.cep.nfa.taken import Taking
 from penstock.cep.pattern.conditions import (
     AndCondition,
     CompositeCondition,
@@ -31,9 +31,7 @@ class Look(IterativeCondition.Context):
     """The event at hand, the partial match that could take it, and the answers of conditions so far."""
 
     __slots__ = (
-        "_events",
         "answers",
-        "buffer",
         "choices",
         "event",
         "match",
@@ -42,35 +40,65 @@ class Look(IterativeCondition.Context):
         "timestamp_ms",
     )
 
-    def __init__(self, event: Any, timestamp_ms: int, processing_time_ms: int) -> None:
+    def __init__(
+        self,
+        event: Any,
+        timestamp_ms: int,
+        processing_time_ms: int,
+        answers: dict[int, bool] | None = None,
+    ) -> None:
         self.event = event
         self.timestamp_ms = timestamp_ms
         self.processing_time_ms = processing_time_ms
         self.match: PartialMatch | None = None
-        self.answers: dict[int, bool] = {}
+        self.answers: dict[int, bool] = {} if answers is None else answers
         self.choices: dict[str, Any] = {}
         """What the event does at states where that does not depend on the partial match."""
 
-    def turn_to(self, match: PartialMatch, buffer: SharedBuffer) -> None:
+    def turn_to(self, match: PartialMatch) -> None:
         """Looks from another partial match."""
         self.match = match
-        self.buffer = buffer
         self.match_answers: dict[int, bool] = {}
-        self._events: Mapping[str, list[Any]] | None = None
+
+    @property
+    def taking(self) -> Taking:
+        """What the partial match has taken."""
+        assert self.match is not None and self.match.taking is not None
+        return self.match.taking
 
     def get_events_for_pattern(self, name: str) -> Iterable[Any]:
-        if self._events is None:
-            match = self.match
-            assert match is not None
-            path = {} if match.node is None else self.buffer.path(match.node, match.version)
-            self._events = self.buffer.materialize(path)
-        return self._events.get(name, ())
+        taken = self.taking.get(name)
+        return () if taken is None else taken.events()
 
     def timestamp(self) -> int:
         return self.timestamp_ms
 
     def current_processing_time(self) -> int:
         return self.processing_time_ms
+
+
+class Question(NamedTuple):
+    """A simple condition: its number, how to ask it, and the step it belongs to."""
+
+    number: int
+    ask: Callable[[Any], Any]
+    owner: str
+
+
+Questions = tuple[Question, ...]
+
+
+def answers_of(questions: Questions, event: Any) -> dict[int, bool] | None:
+    """Asks one after the other until one holds; the answers so far, or None if none holds."""
+    for place, (number, ask, owner) in enumerate(questions):
+        try:
+            if ask(event):
+                answers = {question.number: False for question in questions[:place]}
+                answers[number] = True
+                return answers
+        except Exception as error:
+            raise _failure(error, owner, event) from error
+    return None
 
 
 class PredicateCompiler:
@@ -84,6 +112,8 @@ class PredicateCompiler:
         self._owners = owners
         self.leaves: dict[int, IterativeCondition] = {}
         """The user's conditions, each once."""
+        self.all_simple = True
+        self._questions: dict[int, Question] = {}
 
     def compile(self, condition: IterativeCondition) -> Predicate | None:
         """None stands for a condition that always holds."""
@@ -94,8 +124,27 @@ class PredicateCompiler:
         self.leaves[id(condition)] = condition
         owner = self._owners.get(id(condition), "?")
         if isinstance(condition, SimpleCondition):
-            return _simple(condition, owner)
+            question = Question(id(condition), _asking(condition), owner)
+            self._questions[question.number] = question
+            return _simple(question)
+        self.all_simple = False
         return _iterative(condition, owner)
+
+    def asked_in_vain(self, what: Callable[[Look], bool]) -> Questions | None:
+        """The simple conditions that `what` asks, in order, if none of them holds and it is then true.
+
+        As long as none holds, what is asked next is always the same. So an event for which these conditions, asked in
+        this order, do not hold makes `what` true, and no other condition would have been asked. None: it would be
+        false, or ask conditions that are not simple.
+        """
+        asked = _InVain()
+        look = Look(None, 0, 0, asked)
+        look.match_answers = _Unknown()
+        try:
+            holds = what(look)
+        except _NotSimple:
+            return None
+        return tuple(self._questions[number] for number in asked.asked) if holds else None
 
     def _composite(self, condition: CompositeCondition) -> Predicate | None:
         parts = [self.compile(part) for part in condition.parts]
@@ -114,8 +163,39 @@ def is_simple(condition: IterativeCondition) -> bool:
     return isinstance(condition, SimpleCondition)
 
 
-def _simple(condition: SimpleCondition, owner: str) -> Predicate:
-    number, ask = id(condition), getattr(condition, "user_callable", condition.filter)
+def _asking(condition: IterativeCondition) -> Callable[..., Any]:
+    ask: Callable[..., Any] = getattr(condition, "user_callable", condition.filter)
+    return ask
+
+
+class _InVain(dict[int, bool]):
+    """Answers that are all no, and remember what was asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: dict[int, None] = {}
+
+    def __contains__(self, number: object) -> bool:
+        return True
+
+    def __getitem__(self, number: int) -> bool:
+        self.asked[number] = None
+        return False
+
+
+class _NotSimple(Exception):
+    """A condition looks at the partial match."""
+
+
+class _Unknown(dict[int, bool]):
+    """Answers that nobody can give without a partial match."""
+
+    def __contains__(self, number: object) -> bool:
+        raise _NotSimple
+
+
+def _simple(question: Question) -> Predicate:
+    number, ask, owner = question
 
     def predicate(look: Look) -> bool:
         answers = look.answers
@@ -124,14 +204,14 @@ def _simple(condition: SimpleCondition, owner: str) -> Predicate:
         try:
             answer = answers[number] = bool(ask(look.event))
         except Exception as error:
-            raise _failure(error, owner, look) from error
+            raise _failure(error, owner, look.event) from error
         return answer
 
     return predicate
 
 
 def _iterative(condition: IterativeCondition, owner: str) -> Predicate:
-    number, ask = id(condition), getattr(condition, "user_callable", condition.filter)
+    number, ask = id(condition), _asking(condition)
 
     def predicate(look: Look) -> bool:
         answers = look.match_answers
@@ -140,7 +220,7 @@ def _iterative(condition: IterativeCondition, owner: str) -> Predicate:
         try:
             answer = answers[number] = bool(ask(look.event, look))
         except Exception as error:
-            raise _failure(error, owner, look) from error
+            raise _failure(error, owner, look.event) from error
         return answer
 
     return predicate
@@ -174,9 +254,9 @@ def _any(parts: list[Predicate]) -> Predicate:
     return lambda look: first(look) or second(look)
 
 
-def _failure(error: Exception, owner: str, look: Look) -> UserFunctionError:
+def _failure(error: Exception, owner: str, event: Any) -> UserFunctionError:
     return UserFunctionError(
-        f"the condition of step '{owner}' failed on event {shorten(look.event)}: {type(error).__name__}: {error}",
+        f"the condition of step '{owner}' failed on event {shorten(event)}: {type(error).__name__}: {error}",
         user_traceback=user_traceback(error),
         do="correct the condition, or let it answer False for such events",
     )

@@ -10,6 +10,7 @@ A transition does one of three things with the event at hand:
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from penstock.cep.pattern.conditions import IterativeCondition
@@ -92,6 +93,11 @@ class Automaton:
     @property
     def start(self) -> State:
         return next(state for state in self.states if state.kind is StateKind.START)
+
+    def transitions(self) -> Iterator[Transition]:
+        """Those of all states, in the order of states."""
+        for state in self.states:
+            yield from state.transitions
 
     def can_match_nothing(self) -> bool:
         """Whether the end can be reached from the start without taking an event."""

@@ -14,6 +14,7 @@ from typing import Any
 
 from penstock.common.errors import TypeMismatchError
 from penstock.functions.base import Function, RuntimeContext
+from penstock.functions.wrap import function_name
 
 __all__ = ["IterativeCondition", "RichIterativeCondition", "SimpleCondition", "as_condition"]
 
@@ -169,3 +170,22 @@ def _takes_context(predicate: Callable[..., Any]) -> bool:
         return False
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return sum(p.kind in positional and p.default is p.empty for p in parameters) >= 2
+
+
+def condition_text(condition: IterativeCondition) -> str:
+    """A condition for people.
+
+    >>> condition_text(NotCondition(SubtypeCondition(int)))
+    'not is int'
+    """
+    if isinstance(condition, TrueCondition):
+        return "any"
+    if isinstance(condition, SubtypeCondition):
+        return f"is {condition.subtype.__name__}"
+    if isinstance(condition, NotCondition):
+        return f"not {condition_text(condition.parts[0])}"
+    if isinstance(condition, (AndCondition, OrCondition)):
+        word = " and " if isinstance(condition, AndCondition) else " or "
+        parts = [condition_text(part) for part in condition.parts if not isinstance(part, TrueCondition)]
+        return f"({word.join(parts)})" if len(parts) > 1 else "".join(parts) or "any"
+    return function_name(condition)

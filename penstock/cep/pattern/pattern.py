@@ -222,11 +222,11 @@ class Pattern:
 
     # -- drawing --------------------------------------------------------------------------------------------
 
-    def to_dot(self) -> str:
-        """The automaton of the pattern as a Graphviz graph."""
+    def to_dot(self, match: Any = None) -> str:
+        """The automaton of the pattern as a Graphviz graph; with a match, also which event took which edge."""
         from penstock.cep.drawing import to_dot
 
-        return to_dot(self)
+        return to_dot(self, match)
 
     def _repr_svg_(self) -> str:
         from penstock.cep.drawing import to_svg
