@@ -137,7 +137,7 @@ def _subtask_json(sub: OperatorSubtaskState, parts: _Parts) -> Json:
             "snapshot": _file_json(sub.keyed.snapshot) if sub.keyed.snapshot else None,
             "deltas": [_file_json(ref) for ref in sub.keyed.deltas],
         }
-    for name in ("operator_state", "function_state", "runtime_state"):
+    for name in ("operator_state", "function_state", "runtime_state", "waiting"):
         value = getattr(sub, name)
         if value is not None:
             out[name] = _file_json(value) if isinstance(value, FileRef) else parts.add(value)
@@ -190,6 +190,7 @@ def _subtask(data: Json, parts: list[bytes]) -> OperatorSubtaskState:
         _bytes_or_file(data.get("function_state"), parts),
         _bytes_or_file(data.get("runtime_state"), parts),
         data.get("ended", False),
+        _bytes_or_file(data.get("waiting"), parts),
     )
 
 

@@ -13,10 +13,19 @@ import os
 import shutil
 import uuid
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from penstock.common.errors import MissingDependencyError
+from penstock.common.hadoop import hdfs_failure
+
+
+class Slices(Protocol):
+    """Bytes of which parts are read when they are asked for: a file, or `bytes` themselves."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, part: slice) -> bytes: ...
 
 
 class FileSystem(ABC):
@@ -31,8 +40,12 @@ class FileSystem(ABC):
         """All bytes of a file."""
 
     @abstractmethod
+    def slices(self, path: str) -> Slices:
+        """A file that is not read as a whole."""
+
+    @abstractmethod
     def names(self, path: str) -> list[str]:
-        """Names in a folder, sorted; none if it does not exist."""
+        """Names in a folder, sorted; none if there is no such folder."""
 
     @abstractmethod
     def walk(self, path: str) -> list[str]:
@@ -79,10 +92,13 @@ class LocalFileSystem(FileSystem):
         with open(path, "rb") as file:
             return file.read()
 
+    def slices(self, path: str) -> Slices:
+        return _LocalSlices(path)
+
     def names(self, path: str) -> list[str]:
         try:
             return sorted(os.listdir(path))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return []
 
     def walk(self, path: str) -> list[str]:
@@ -130,6 +146,9 @@ class ArrowFileSystem(FileSystem):
             data: bytes = stream.read()
             return data
 
+    def slices(self, path: str) -> Slices:
+        return _RemoteSlices(self._fs.open_input_file(self._path(path)))
+
     def names(self, path: str) -> list[str]:
         return sorted(info.base_name for info in self._infos(path, recursive=False))
 
@@ -163,6 +182,42 @@ class ArrowFileSystem(FileSystem):
         return self._base + uri[len(self._root) :]
 
 
+class _LocalSlices:
+    """A local file. It is not mapped: a page of a file that somebody cuts off would end the process."""
+
+    def __init__(self, path: str) -> None:
+        self._file = open(path, "rb")  # noqa: SIM115 (closed when nobody needs it any more)
+        self._size = os.fstat(self._file.fileno()).st_size
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, part: slice) -> bytes:
+        start, stop, _ = part.indices(self._size)
+        return os.pread(self._file.fileno(), max(0, stop - start), start)
+
+    def __del__(self) -> None:
+        with contextlib.suppress(AttributeError):
+            self._file.close()
+
+
+class _RemoteSlices:
+    """A remote file, read piece by piece."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._size: int = file.size()
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, part: slice) -> bytes:
+        start, stop, _ = part.indices(self._size)
+        self._file.seek(start)
+        data: bytes = self._file.read(max(0, stop - start))
+        return data
+
+
 def _arrow_filesystem(uri: str) -> tuple[Any, str]:
     from pyarrow import ArrowInvalid, fs
 
@@ -170,6 +225,9 @@ def _arrow_filesystem(uri: str) -> tuple[Any, str]:
         filesystem, path = fs.FileSystem.from_uri(uri)
         return filesystem, path.rstrip("/")
     except (ArrowInvalid, OSError) as refused:
+        told = hdfs_failure(uri, refused)
+        if told is not None:
+            raise told from None
         try:
             import fsspec
         except ImportError as missing:

@@ -7,7 +7,8 @@ the next epoch, which use them to find out whether their local copy is current.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from penstock.common.ids import EpochId
 
@@ -43,6 +44,11 @@ class KeyedStateHandle:
     def files(self) -> tuple[FileRef, ...]:
         return ((self.snapshot,) if self.snapshot else ()) + self.deltas
 
+    def with_files(self, others: Mapping[FileRef, FileRef]) -> KeyedStateHandle:
+        """The handle with some files replaced by copies."""
+        snapshot = self.snapshot and others.get(self.snapshot, self.snapshot)
+        return replace(self, snapshot=snapshot, deltas=tuple(others.get(ref, ref) for ref in self.deltas))
+
     def with_delta(self, epoch: EpochId, delta: FileRef | None) -> KeyedStateHandle:
         """The handle one epoch later; an epoch without changes has no delta file."""
         deltas = (*self.deltas, delta) if delta else self.deltas
@@ -55,8 +61,8 @@ class OperatorSubtaskState:
 
     `operator_state` is the encoded list/union/broadcast state, `function_state` what the user's function
     object carries from epoch to epoch, `runtime_state` what penstock's operator itself keeps (current
-    watermark, reader positions, sink writer state). Small ones travel inline. `ended`: its input has ended and
-    it will never run again.
+    watermark, reader positions, sink writer state), `waiting` what it has received and not processed yet. Small
+    ones travel inline. `ended`: its input has ended and it will never run again.
     """
 
     keyed: KeyedStateHandle | None = None
@@ -64,8 +70,24 @@ class OperatorSubtaskState:
     function_state: bytes | FileRef | None = None
     runtime_state: bytes | FileRef | None = None
     ended: bool = False
+    waiting: bytes | FileRef | None = None
+
+    def with_files(self, others: Mapping[FileRef, FileRef]) -> OperatorSubtaskState:
+        """The state with some files replaced by copies."""
+
+        def other(value: bytes | FileRef | None) -> bytes | FileRef | None:
+            return others.get(value, value) if isinstance(value, FileRef) else value
+
+        return replace(
+            self,
+            keyed=self.keyed and self.keyed.with_files(others),
+            operator_state=other(self.operator_state),
+            function_state=other(self.function_state),
+            runtime_state=other(self.runtime_state),
+            waiting=other(self.waiting),
+        )
 
     @property
     def files(self) -> tuple[FileRef, ...]:
-        inline = (self.operator_state, self.function_state, self.runtime_state)
+        inline = (self.operator_state, self.function_state, self.runtime_state, self.waiting)
         return (self.keyed.files if self.keyed else ()) + tuple(x for x in inline if isinstance(x, FileRef))

@@ -10,7 +10,8 @@ What a subtask takes over, kind by kind:
     operator state    its own; at another parallelism everybody's, and the state backend cuts lists and
                       repeats broadcasts
     runtime state     its own; at another parallelism every former subtask's goes to exactly one, except that
-                      a source looks through all of them, because its splits may have moved
+                      a source looks through all of them, because its splits may have moved. If all of them had
+                      ended, every new subtask gets one, to know that it has ended
 
 `runtime/progress.py` plans the epochs from these decisions and makes none of its own.
 """
@@ -47,12 +48,14 @@ class OperatorDescription:
 class SubtaskRestore:
     """What one subtask goes on from. All of it is empty for an operator that the checkpoint does not know.
 
-    `states` are the former subtasks whose runtime and function state it takes over.
+    `states` are the former subtasks whose runtime and function state it takes over. `waiting` is its own after an
+    epoch; after a change of parallelism all of it, and the subtask takes what belongs to it.
     """
 
     keyed: tuple[KeyedStateHandle, ...] = ()
     operator_states: tuple[Blob, ...] = ()
     states: tuple[OperatorSubtaskState, ...] = ()
+    waiting: tuple[Blob, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,8 @@ def resolve_restore(
 def own_states(states: Sequence[OperatorSubtaskState]) -> tuple[SubtaskRestore, ...]:
     """What the subtasks go on from after an epoch: each from what it reported itself."""
     return tuple(
-        SubtaskRestore(_some(state.keyed), _some(state.operator_state), (state,)) for state in states
+        SubtaskRestore(_some(state.keyed), _some(state.operator_state), (state,), _some(state.waiting))
+        for state in states
     )
 
 
@@ -128,12 +132,22 @@ def _share(op: OperatorDescription, former: Sequence[OperatorSubtaskState], subt
     taken = with_operator_state = tuple(former)
     if op.parallelism == len(former):
         taken = with_operator_state = (former[subtask],)
+    elif former and all(sub.ended for sub in former):
+        # Nobody will tell the new subtasks that their input has ended: they have to know it from the start.
+        taken = (former[subtask % len(former)],)
     elif not op.is_source:
-        taken = taken[subtask :: op.parallelism]
+        # Some may have ended before others; the new ones all have input to come.
+        taken = tuple(sub for sub in taken[subtask :: op.parallelism] if not sub.ended)
     groups = key_group_range(subtask, op.max_parallelism, op.parallelism)
     handles = tuple(h.keyed for h in former if h.keyed is not None and _overlap(h.keyed, groups))
     operator_states = (state.operator_state for state in with_operator_state)
-    return SubtaskRestore(handles, tuple(s for s in operator_states if s is not None), taken)
+    waiting = (state.waiting for state in with_operator_state)
+    return SubtaskRestore(
+        handles,
+        tuple(s for s in operator_states if s is not None),
+        taken,
+        tuple(w for w in waiting if w is not None),
+    )
 
 
 def _overlap(handle: KeyedStateHandle, groups: range) -> bool:

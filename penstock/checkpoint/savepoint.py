@@ -2,147 +2,234 @@
 
     <dir>/savepoint-<job>-<random>/_metadata                    as in a checkpoint: sources, operator state
                                   /savepoint.json               the same for people and tools, and all schemas
-                                  /operators/<uid>/part-0.parquet    keyed state and timers, a row per record
+                                  /operators/<uid>/part-0-0.parquet  keyed state and timers, a row per record
 
 Nothing in it refers to files elsewhere, so the job's checkpoints may be deleted and the folder may be moved.
 Keyed state is Parquet: any tool reads it, and a folder written by Spark in the same columns can be restored.
-On restore the rows become a snapshot file in the new job's checkpoint storage.
+On restore the rows become snapshot files in the new job's checkpoint storage.
+
+Keyed state never passes through the driver if `run` does not: each subtask's share is written, and each part is
+read, by a call of its own.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import io
 import json
 import re
 import uuid
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 import pyarrow as pa
-import pyarrow.parquet as pq
 from xxhash import xxh3_64_hexdigest
 
 from penstock.checkpoint.encoding import decode_metadata, encode_metadata
 from penstock.checkpoint.filesystem import FileSystem, filesystem_for
 from penstock.checkpoint.handles import FileRef, KeyedStateHandle, OperatorSubtaskState
 from penstock.checkpoint.metadata import CheckpointMetadata, OperatorCheckpoint, SourceCheckpoint
+from penstock.checkpoint.savepoint_parts import Part, parts_of, read_table, rows_of, write_parts
 from penstock.checkpoint.savepoint_rows import ROW_SCHEMA, RowMaker, SavepointRow, record_of
-from penstock.checkpoint.storage import METADATA_FILE, SAVEPOINT_PROPERTY, CheckpointStorage
+from penstock.checkpoint.storage import METADATA_FILE, SAVEPOINT_PROPERTY, CheckpointStorage, open_verified
 from penstock.common.errors import CheckpointError
-from penstock.state.files import ARRANGED, META_TABLE, Changes, encode_changes, merged_records, read_arranged
+from penstock.common.ids import EpochId
+from penstock.state.files import (
+    ARRANGED,
+    META_TABLE,
+    Changes,
+    Wanted,
+    encode_changes,
+    merged_records,
+    read_arranged,
+)
 from penstock.state.schema import ARRANGEMENT, KEY_RECORD, StateSchema
 
 SAVEPOINT_FILE = "savepoint.json"
 FORMAT = "penstock-savepoint"
 VERSION = 1
-_ROWS_PER_GROUP = 50_000
 
 Schemas = dict[bytes, StateSchema]
+T = TypeVar("T")
+R = TypeVar("R")
+RunAll = Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]]
+"""Calls a function for each of some picklable items, wherever it likes, and returns what they gave, in order."""
 
 
-def write_savepoint(directory: str, metadata: CheckpointMetadata, storage: CheckpointStorage) -> str:
+def one_by_one(function: Callable[[T], R], items: Sequence[T]) -> list[R]:
+    """Calls in this process."""
+    return [function(item) for item in items]
+
+
+def write_savepoint(
+    directory: str, metadata: CheckpointMetadata, storage: CheckpointStorage, run: RunAll = one_by_one
+) -> str:
     """Writes a savepoint of a committed checkpoint below `directory`; returns its path.
 
     The metadata is written last: a folder without it is not a savepoint.
     """
-    name = f"savepoint-{re.sub('[^A-Za-z0-9]', '', metadata.job_id)[:6]}-{uuid.uuid4().hex[:12]}"
-    files, root = filesystem_for(f"{directory.rstrip('/')}/{name}")
-    schemas: dict[str, Schemas] = {}
-    operators = {}
-    for uid, operator in metadata.operators.items():
-        schemas[uid] = _write_operator(files, root, operator, storage)
-        operators[uid] = dataclasses.replace(
-            operator, subtasks=tuple(_inline(sub, storage) for sub in operator.subtasks)
-        )
-    described = _describe(metadata, schemas)
-    files.write(f"{root}/{SAVEPOINT_FILE}", json.dumps(described, indent=2, ensure_ascii=False).encode())
-    properties = {**metadata.properties, SAVEPOINT_PROPERTY: True}
-    alone = dataclasses.replace(metadata, operators=operators, properties=properties)
-    files.write(f"{root}/{METADATA_FILE}", encode_metadata(alone))
+    _, root = filesystem_for(f"{directory.rstrip('/')}/{savepoint_name(metadata.job_id)}")
+    written = run(write_share, _shares(root, metadata))
+    states: dict[str, KeyedParts] = {uid: KeyedParts() for uid in metadata.operators}
+    for uid, share in written:
+        states[uid] = states[uid].plus(share)
+    operators = {
+        uid: dataclasses.replace(op, subtasks=tuple(_inline(sub, storage) for sub in op.subtasks))
+        for uid, op in metadata.operators.items()
+    }
+    seal_savepoint(root, dataclasses.replace(metadata, operators=operators), states)
     return root
+
+
+def savepoint_name(job_id: str) -> str:
+    return f"savepoint-{re.sub('[^A-Za-z0-9]', '', job_id)[:6]}-{uuid.uuid4().hex[:12]}"
+
+
+@dataclasses.dataclass(frozen=True)
+class KeyedParts:
+    """The keyed state of an operator as it lies in a savepoint: what is known about it, and the files."""
+
+    schemas: Schemas = dataclasses.field(default_factory=dict)
+    parts: tuple[Part, ...] = ()
+
+    def plus(self, other: KeyedParts) -> KeyedParts:
+        return KeyedParts({**self.schemas, **other.schemas}, (*self.parts, *other.parts))
+
+
+def seal_savepoint(root: str, metadata: CheckpointMetadata, keyed: Mapping[str, KeyedParts]) -> None:
+    """Makes a folder, in which the parts lie already, a savepoint."""
+    files, root = filesystem_for(root)
+    described = json.dumps(_describe(metadata, keyed), indent=2, ensure_ascii=False).encode()
+    files.write(f"{root}/{SAVEPOINT_FILE}", described)
+    properties = {**metadata.properties, SAVEPOINT_PROPERTY: {"description": xxh3_64_hexdigest(described)}}
+    alone = dataclasses.replace(metadata, properties=properties)
+    files.write(f"{root}/{METADATA_FILE}", encode_metadata(alone))
 
 
 def is_savepoint(path: str) -> bool:
     """Whether a path that a user gave is a savepoint (and not a checkpoint)."""
-    files, root = filesystem_for(_folder(path))
+    files, root = filesystem_for(savepoint_folder(path))
     return SAVEPOINT_FILE in files.names(root)
 
 
-def read_savepoint(path: str, storage: CheckpointStorage) -> CheckpointMetadata:
+def read_savepoint(path: str, storage: CheckpointStorage, run: RunAll = one_by_one) -> CheckpointMetadata:
     """The savepoint as a checkpoint to start from; its keyed state becomes files in `storage`.
 
     Raises:
         CheckpointError: There is no savepoint, or a part of it cannot be read.
     """
-    files, root = filesystem_for(_folder(path))
-    described = _read_description(files, root)
+    opened = open_savepoint(path)
+    metadata = opened.metadata
+    pieces = [
+        _PartToRead(opened.root, uid, part, keyed.schemas, metadata.epoch, storage)
+        for uid, keyed in opened.keyed.items()
+        for part in keyed.parts
+    ]
+    handles: dict[str, list[KeyedStateHandle]] = {}
+    for piece, handle in zip(pieces, run(_read_part, pieces), strict=True):
+        if handle is not None:
+            handles.setdefault(piece.uid, []).append(handle)
+    operators = {uid: _with_handles(op, handles.get(uid, [])) for uid, op in metadata.operators.items()}
+    return dataclasses.replace(metadata, operators=operators)
+
+
+@dataclasses.dataclass(frozen=True)
+class OpenedSavepoint:
+    """What a savepoint says of itself. `metadata` has no keyed state: that is in `keyed`, by uid."""
+
+    root: str
+    metadata: CheckpointMetadata
+    keyed: Mapping[str, KeyedParts]
+
+
+def open_savepoint(path: str) -> OpenedSavepoint:
+    """Looks what is in a savepoint; no keyed state is read.
+
+    Raises:
+        CheckpointError: There is none, or it is damaged or incomplete.
+    """
+    files, root = filesystem_for(savepoint_folder(path))
+    described, digest = _read_description(files, root)
     try:
         metadata = decode_metadata(files.read(f"{root}/{METADATA_FILE}"), root)
     except FileNotFoundError as error:
         raise CheckpointError("the savepoint is incomplete: it has no _metadata", where=root) from error
-    operators = {}
-    for uid, operator in metadata.operators.items():
-        schemas = _decode_schemas(described["operators"].get(uid, {}).get("states", []))
-        handles = _read_operator(files, root, uid, metadata, schemas, storage)
-        operators[uid] = _with_handles(operator, handles)
+    known = metadata.properties.get(SAVEPOINT_PROPERTY)
+    if isinstance(known, dict) and known.get("description") != digest:
+        raise CheckpointError(
+            "savepoint.json is damaged: it is not the one that was written",
+            where=root,
+            do="restore it from a copy, or use another savepoint",
+        )
+    keyed: dict[str, KeyedParts] = {}
+    for uid in metadata.operators:
+        entry = described["operators"].get(uid, {})
+        named = [msgspec.convert(part, Part) for part in entry.get("parts", [])]
+        parts = parts_of(files, operator_folder(root, uid), named)
+        keyed[uid] = KeyedParts(_decode_schemas(entry.get("states", [])), tuple(parts))
     properties = {name: value for name, value in metadata.properties.items() if name != SAVEPOINT_PROPERTY}
-    return dataclasses.replace(metadata, operators=operators, properties=properties)
+    return OpenedSavepoint(root, dataclasses.replace(metadata, properties=properties), keyed)
 
 
 def savepoint_rows(path: str, uid: str) -> pa.Table:
     """The keyed state of one operator as a table, to look at."""
-    files, root = filesystem_for(_folder(path))
-    folder = f"{root}/operators/{_safe(uid)}"
-    tables = [_read_parquet(files, f"{folder}/{name}") for name in _parts(files, folder)]
+    opened = open_savepoint(path)
+    files, _ = filesystem_for(opened.root)
+    folder = operator_folder(opened.root, uid)
+    tables = [read_table(files, folder, part) for part in opened.keyed.get(uid, KeyedParts()).parts]
     return pa.concat_tables(tables) if tables else ROW_SCHEMA.empty_table()
+
+
+def operator_folder(root: str, uid: str) -> str:
+    """Where the parts of an operator lie."""
+    return f"{root}/operators/{_safe(uid)}"
 
 
 # --- writing ------------------------------------------------------------------------------------------------
 
 
-def _write_operator(
-    files: FileSystem, root: str, operator: OperatorCheckpoint, storage: CheckpointStorage
-) -> Schemas:
-    schemas: Schemas = {}
-    for number, subtask in enumerate(operator.subtasks):
-        if subtask.keyed is None or not subtask.keyed.files:
-            continue
-        chain = [(ref.path, storage.read_file(ref)) for ref in subtask.keyed.files]
-        first, last = subtask.keyed.first_key_group, subtask.keyed.last_key_group
-        own = {
-            key: StateSchema.decode(value)
-            for table, key, value in merged_records(chain, first, last)
-            if table == META_TABLE
-        }
-        schemas.update(own)
-        rows = _rows(RowMaker(operator.uid, own), chain, first, last)
-        path = f"{root}/operators/{_safe(operator.uid)}/part-{number}.parquet"
-        files.write(path, _parquet(rows))
-    return schemas
+@dataclasses.dataclass(frozen=True)
+class StateShare:
+    """The keyed state of one subtask, to be written."""
+
+    root: str
+    uid: str
+    number: int
+    handle: KeyedStateHandle
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(ref.size_bytes for ref in self.handle.files)
 
 
-def _rows(maker: RowMaker, chain: list[tuple[str, bytes]], first: int, last: int) -> Iterator[SavepointRow]:
+def _shares(root: str, metadata: CheckpointMetadata) -> list[StateShare]:
+    return [
+        StateShare(root, uid, number, subtask.keyed)
+        for uid, operator in metadata.operators.items()
+        for number, subtask in enumerate(operator.subtasks)
+        if subtask.keyed is not None and subtask.keyed.files
+    ]
+
+
+def write_share(share: StateShare) -> tuple[str, KeyedParts]:
+    """Writes the parts of one subtask's keyed state."""
+    files, root = filesystem_for(share.root)
+    chain = [(ref.path, open_verified(ref)) for ref in share.handle.files]
+    first, last = share.handle.first_key_group, share.handle.last_key_group
+    meta = merged_records(chain, first, last, Wanted(frozenset({META_TABLE})))
+    schemas = {key: StateSchema.decode(value) for _, key, value in meta}
+    rows = _rows(RowMaker(share.uid, schemas), chain, first, last)
+    parts = write_parts(files, operator_folder(root, share.uid), f"part-{share.number}", rows)
+    return share.uid, KeyedParts(schemas, tuple(parts))
+
+
+def _rows(maker: RowMaker, chain: Sequence[Any], first: int, last: int) -> Iterator[SavepointRow]:
     for table, key, value in merged_records(chain, first, last):
         if table != META_TABLE:
             yield maker.row(table, key, value)
     for path, data in chain:
         for table, key, stream in read_arranged(data, path):
             yield maker.arranged(table, key, bytes(stream))
-
-
-def _parquet(rows: Iterator[SavepointRow]) -> bytes:
-    out = io.BytesIO()
-    with pq.ParquetWriter(out, ROW_SCHEMA, compression="zstd") as writer:
-        batch: list[SavepointRow] = []
-        for row in rows:
-            batch.append(row)
-            if len(batch) == _ROWS_PER_GROUP:
-                writer.write_table(pa.Table.from_pylist(batch, ROW_SCHEMA))
-                batch = []
-        writer.write_table(pa.Table.from_pylist(batch, ROW_SCHEMA))
-    return out.getvalue()
 
 
 def _inline(subtask: OperatorSubtaskState, storage: CheckpointStorage) -> OperatorSubtaskState:
@@ -155,10 +242,12 @@ def _inline(subtask: OperatorSubtaskState, storage: CheckpointStorage) -> Operat
         operator_state=load(subtask.operator_state),
         function_state=load(subtask.function_state),
         runtime_state=load(subtask.runtime_state),
+        waiting=load(subtask.waiting),
     )
 
 
-def _describe(metadata: CheckpointMetadata, schemas: dict[str, Schemas]) -> dict[str, Any]:
+def _describe(metadata: CheckpointMetadata, keyed: Mapping[str, KeyedParts]) -> dict[str, Any]:
+    nothing = KeyedParts()
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -172,7 +261,8 @@ def _describe(metadata: CheckpointMetadata, schemas: dict[str, Schemas]) -> dict
                 "parallelism": operator.parallelism,
                 "max_parallelism": operator.max_parallelism,
                 "folder": f"operators/{_safe(uid)}",
-                "states": [msgspec.to_builtins(schema) for schema in schemas[uid].values()],
+                "states": [msgspec.to_builtins(s) for s in keyed.get(uid, nothing).schemas.values()],
+                "parts": [msgspec.to_builtins(part) for part in keyed.get(uid, nothing).parts],
             }
             for uid, operator in metadata.operators.items()
         },
@@ -193,9 +283,10 @@ def _describe_source(source: SourceCheckpoint) -> dict[str, Any]:
 # --- reading ------------------------------------------------------------------------------------------------
 
 
-def _read_description(files: FileSystem, root: str) -> dict[str, Any]:
+def _read_description(files: FileSystem, root: str) -> tuple[dict[str, Any], str]:
     try:
-        described: dict[str, Any] = json.loads(files.read(f"{root}/{SAVEPOINT_FILE}"))
+        data = files.read(f"{root}/{SAVEPOINT_FILE}")
+        described: dict[str, Any] = json.loads(data)
     except FileNotFoundError as error:
         raise CheckpointError(
             "no savepoint here", where=root, do="give the folder that contains savepoint.json"
@@ -206,7 +297,7 @@ def _read_description(files: FileSystem, root: str) -> dict[str, Any]:
         raise CheckpointError(
             f"the savepoint has format {described.get('format')} {described.get('version')}", where=root
         )
-    return described
+    return described, xxh3_64_hexdigest(data)
 
 
 def _decode_schemas(states: list[dict[str, Any]]) -> Schemas:
@@ -214,49 +305,42 @@ def _decode_schemas(states: list[dict[str, Any]]) -> Schemas:
     return {KEY_RECORD if schema.kind == "key" else schema.name.encode(): schema for schema in found}
 
 
-def _read_operator(
-    files: FileSystem,
-    root: str,
-    uid: str,
-    metadata: CheckpointMetadata,
-    schemas: Schemas,
-    storage: CheckpointStorage,
-) -> list[KeyedStateHandle]:
-    """A snapshot file in `storage` for each Parquet file of an operator."""
-    handles = []
-    folder = f"{root}/operators/{_safe(uid)}"
-    for name in _parts(files, folder):
-        changes: Changes = {META_TABLE: {key: schema.encode() for key, schema in schemas.items()}}
-        groups: set[int] = set()
-        arranged: dict[str, list[tuple[bytes, bytes]]] = {}
-        for row in _read_parquet(files, f"{folder}/{name}").to_pylist():
-            groups.add(row["key_group"])
-            if row["kind"] == ARRANGEMENT:
-                arranged.setdefault(ARRANGED + row["state"], []).append(
-                    (row["key_bytes"], row["value_bytes"])
-                )
-                groups.add(row["position"])
-                continue
-            table, key, value = record_of(row)
-            changes.setdefault(table, {})[key] = value
-        if groups:
-            data = encode_changes("snapshot", metadata.epoch, changes, arranged)
-            digest = xxh3_64_hexdigest(data)
-            target = f"shared/savepoint/{_safe(uid)}/{metadata.epoch:08d}-{digest[:12]}.snapshot"
-            ref = storage.write_file(target, data)
-            handles.append(KeyedStateHandle(metadata.epoch, min(groups), max(groups), ref, ()))
-    return handles
+@dataclasses.dataclass(frozen=True)
+class _PartToRead:
+    """A part that is to become a snapshot file of a job."""
+
+    root: str
+    uid: str
+    part: Part
+    schemas: Schemas
+    epoch: EpochId
+    storage: CheckpointStorage
+
+    @property
+    def size_bytes(self) -> int:
+        return max(0, self.part.size_bytes)
 
 
-def _parts(files: FileSystem, folder: str) -> list[str]:
-    return [name for name in files.names(folder) if name.endswith(".parquet")]
-
-
-def _read_parquet(files: FileSystem, path: str) -> pa.Table:
-    try:
-        return pq.read_table(io.BytesIO(files.read(path)), schema=ROW_SCHEMA)
-    except pa.ArrowException as error:
-        raise CheckpointError(f"a part of the savepoint is damaged: {error}", where=path) from error
+def _read_part(piece: _PartToRead) -> KeyedStateHandle | None:
+    files, root = filesystem_for(piece.root)
+    changes: Changes = {META_TABLE: {key: schema.encode() for key, schema in piece.schemas.items()}}
+    groups: set[int] = set()
+    arranged: dict[str, list[tuple[bytes, bytes]]] = {}
+    for row in rows_of(read_table(files, operator_folder(root, piece.uid), piece.part)):
+        groups.add(row["key_group"])
+        if row["kind"] == ARRANGEMENT:
+            arranged.setdefault(ARRANGED + row["state"], []).append((row["key_bytes"], row["value_bytes"]))
+            groups.add(row["position"])
+            continue
+        table, key, value = record_of(row)
+        changes.setdefault(table, {})[key] = value
+    if not groups:
+        return None
+    data = encode_changes("snapshot", piece.epoch, changes, arranged)
+    digest = xxh3_64_hexdigest(data)
+    target = f"shared/savepoint/{_safe(piece.uid)}/{piece.epoch:08d}-{digest[:12]}.snapshot"
+    ref = piece.storage.write_file(target, data)
+    return KeyedStateHandle(piece.epoch, min(groups), max(groups), ref, ())
 
 
 def _with_handles(operator: OperatorCheckpoint, handles: list[KeyedStateHandle]) -> OperatorCheckpoint:
@@ -273,7 +357,8 @@ def _with_handles(operator: OperatorCheckpoint, handles: list[KeyedStateHandle])
     return dataclasses.replace(operator, subtasks=(*spread, *extra))
 
 
-def _folder(path: str) -> str:
+def savepoint_folder(path: str) -> str:
+    """The folder, for somebody who may have named a file in it."""
     return re.sub(rf"/?({METADATA_FILE}|{SAVEPOINT_FILE})?/?$", "", path)
 
 

@@ -7,40 +7,30 @@ text is for people and is ignored on restore.
 
 from __future__ import annotations
 
-import base64
 import datetime
 import decimal
 import json
 from collections.abc import Callable
 from typing import Any
 
-import cloudpickle
 import pyarrow as pa
 
-from penstock.common.codecs import compile_codec
 from penstock.common.errors import CheckpointError, PenstockError
 from penstock.common.types import Row
 from penstock.state.encoding import (
     Full,
     chunk_number,
     component,
-    decode_namespace,
     group_bytes,
     group_of,
     is_long,
     ordered_time,
     pack_value,
-    read_chunk_number,
-    read_time,
-    unpack_value,
 )
 from penstock.state.files import ARRANGED
-from penstock.state.keyed import record_parts
-from penstock.state.list_state import split_times
-from penstock.state.map_state import KeyedMapState
-from penstock.state.schema import ARRANGEMENT, KEY_RECORD, StateSchema
+from penstock.state.records import TIMER, RecordParts, RecordReader, Schemas
+from penstock.state.schema import ARRANGEMENT
 from penstock.state.slots import table_name
-from penstock.state.timers import timer_parts
 
 ROW_SCHEMA = pa.schema(
     [
@@ -63,38 +53,32 @@ ROW_SCHEMA = pa.schema(
 """`position` is the number of a list's chunk, the time of a timer, or the last key group of an arrangement's block.
 `accessed_ms` is there with a TTL."""
 
-TIMER = "timer"
 SavepointRow = dict[str, Any]
-_Reader = Callable[[bytes], Any]
+_SCALARS = frozenset({int, str, float, bool, type(None)})
+_to_json = json.JSONEncoder(
+    ensure_ascii=False, default=repr
+).encode  # made once: it is called for every record
 
 
 class RowMaker:
     """Turns the records of one operator into rows. `schemas` are the records of the table `m`."""
 
-    def __init__(self, uid: str, schemas: dict[bytes, StateSchema]) -> None:
+    def __init__(self, uid: str, schemas: Schemas) -> None:
         self._uid = uid
-        records = [s for key, s in schemas.items() if key != KEY_RECORD and s.kind != ARRANGEMENT]
-        self._by_table = {table_name(s.name): s for s in records}
-        self._readers = {table: _value_readers(s) for table, s in self._by_table.items()}
-        self._read_key = _reader(_type_info(schemas[KEY_RECORD])) if KEY_RECORD in schemas else _unreadable
+        self._reader = RecordReader(schemas)
 
     def row(self, table: str, store_key: bytes, raw: bytes) -> SavepointRow:
-        if table.startswith("t/"):
-            return self._timer(table, store_key, raw)
-        schema = self._by_table[table]
-        key, namespace = record_parts(store_key, raw)
-        _, accessed, payload = unpack_value(raw)
-        read_map_key, read_value = self._readers[table]
-        row = self._common(schema.name, schema.kind, store_key, key, namespace)
-        row.update(value=_text(read_value, payload) if payload else None, value_bytes=payload)
-        row["accessed_ms"] = accessed
-        if schema.kind == "map":
-            map_key = KeyedMapState.map_key_bytes(store_key, raw)
-            row.update(map_key=_text(read_map_key, map_key), map_key_bytes=map_key)
-        elif schema.kind == "list":
-            row["position"] = read_chunk_number(store_key)
-            if accessed is not None:
-                row["value"] = _text(lambda data: read_value(split_times(data)[1]), payload)
+        reader, parts = self._reader, self._reader.parts(table, store_key, raw)
+        row: SavepointRow = dict.fromkeys(ROW_SCHEMA.names)
+        row.update(uid=self._uid, state=parts.state, kind=parts.kind, key_group=parts.group)
+        row.update(key=as_text(reader.key, parts), key_bytes=parts.key, namespace_bytes=parts.namespace)
+        row.update(position=parts.position, accessed_ms=parts.accessed_ms, value_bytes=parts.payload)
+        if parts.namespace:
+            row["namespace"] = as_text(reader.namespace, parts)
+        if parts.map_key is not None:
+            row.update(map_key=as_text(reader.map_key, parts), map_key_bytes=parts.map_key)
+        if parts.payload:
+            row["value"] = as_text(reader.value, parts)
         return row
 
     def arranged(self, table: str, key: bytes, stream: bytes) -> SavepointRow:
@@ -104,19 +88,6 @@ class RowMaker:
             uid=self._uid, state=table.removeprefix(ARRANGED), kind=ARRANGEMENT, key_group=group_of(key)
         )
         row.update(position=group_of(key[2:]), key_bytes=key, namespace_bytes=b"", value_bytes=stream)
-        return row
-
-    def _timer(self, table: str, store_key: bytes, raw: bytes) -> SavepointRow:
-        key, namespace = timer_parts(store_key, raw)
-        row = self._common(table[2:], TIMER, store_key, key, namespace)
-        row.update(position=read_time(store_key, 2), value_bytes=b"")
-        return row
-
-    def _common(self, state: str, kind: str, store_key: bytes, key: bytes, namespace: bytes) -> SavepointRow:
-        row: SavepointRow = dict.fromkeys(ROW_SCHEMA.names)
-        row.update(uid=self._uid, state=state, kind=kind, key_group=group_of(store_key))
-        row.update(key=_text(self._read_key, key), key_bytes=key, namespace_bytes=namespace)
-        row["namespace"] = _text(decode_namespace, namespace) if namespace else None
         return row
 
 
@@ -146,41 +117,26 @@ def record_of(row: SavepointRow) -> tuple[str, bytes, bytes]:
     return table_name(row["state"]), store_key, value
 
 
-def _value_readers(schema: StateSchema) -> tuple[_Reader, _Reader]:
-    """How to decode the map key and the value of a state's records."""
-    type_info = _type_info(schema)
-    if schema.kind == "map":
-        return _reader(getattr(type_info, "key_type_info", None)), _reader(
-            getattr(type_info, "value_type_info", None)
-        )
-    if schema.kind == "list":
-        element = getattr(type_info, "elem_type", None)
-        return _unreadable, compile_codec(element).decode_batch
-    return _unreadable, _reader(type_info)
-
-
-def _reader(type_info: Any) -> _Reader:
-    return compile_codec(type_info).decode
-
-
-def _unreadable(data: bytes) -> Any:
-    raise CheckpointError("no type is known for these bytes")
-
-
-def _type_info(schema: StateSchema) -> Any:
-    return cloudpickle.loads(base64.b64decode(schema.type_info))
-
-
-def _text(read: _Reader, data: bytes) -> str | None:
+def as_text(read: Callable[[RecordParts], Any], parts: RecordParts) -> str | None:
     """JSON for people, None where the value cannot be shown (its class is not here, its bytes are opaque)."""
     try:
-        return json.dumps(_plain(read(data)), ensure_ascii=False, default=repr)
+        return to_json(read(parts))
     except (PenstockError, ImportError, AttributeError, ValueError, TypeError):
         return None
 
 
+def to_json(value: Any) -> str:
+    """Any value as JSON; what has no such form as Python shows it."""
+    kind = type(value)
+    if kind is int:
+        return int.__repr__(value)
+    return _to_json(value if kind is str else _plain(value))
+
+
 def _plain(value: Any) -> Any:
     """The value in terms of JSON; what has no such form is left for `default`."""
+    if type(value) in _SCALARS:
+        return value
     if isinstance(value, Row):
         names = value.get_field_names()
         values = [_plain(item) for item in value]

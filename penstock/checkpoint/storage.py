@@ -10,20 +10,26 @@ from __future__ import annotations
 
 import logging
 import re
+from typing import TYPE_CHECKING
 
-from xxhash import xxh3_64_hexdigest
+from xxhash import xxh3_64, xxh3_64_hexdigest
 
+from penstock.checkpoint.claims import release_claimed
 from penstock.checkpoint.encoding import decode_metadata, encode_metadata
-from penstock.checkpoint.filesystem import filesystem_for
+from penstock.checkpoint.filesystem import Slices, filesystem_for
 from penstock.checkpoint.handles import FileRef
 from penstock.checkpoint.metadata import CheckpointMetadata
 from penstock.common.errors import CheckpointError, DamagedStateError
 from penstock.common.ids import EpochId
 
+if TYPE_CHECKING:
+    from penstock.checkpoint.savepoint import RunAll
+
 METADATA_FILE = "_metadata"
 SAVEPOINT_PROPERTY = "penstock.savepoint"
 """Set in the metadata of a savepoint, whose keyed state is not in state files."""
 _CHECKPOINT = re.compile(r"chk-(\d+)$")
+_READ_BYTES = 4 << 20
 _log = logging.getLogger(__name__)
 
 
@@ -60,11 +66,13 @@ class CheckpointStorage:
         try:
             data = files.read(ref.path)
         except FileNotFoundError as error:
-            raise DamagedStateError(
-                "a state file is missing", where=ref.path, do="restore from another checkpoint or savepoint"
-            ) from error
+            raise _missing(ref) from error
         verify(ref, data)
         return data
+
+    def open_file(self, ref: FileRef) -> Slices:
+        """A state file for reading parts of it, verified as a whole; it is never in memory as a whole."""
+        return open_verified(ref)
 
     def discard(self, ref: FileRef) -> None:
         """Removes a file that no checkpoint names."""
@@ -82,14 +90,19 @@ class CheckpointStorage:
         self._known[metadata.epoch] = metadata
         return path
 
-    def read_metadata(self, path: str) -> CheckpointMetadata:
+    def read_metadata(self, path: str, run: RunAll | None = None) -> CheckpointMetadata:
         """The metadata of a checkpoint or savepoint to start from, given its folder or the file itself.
 
-        The keyed state of a savepoint becomes files of this job.
+        The keyed state of a savepoint becomes files of this job; `run` decides where that work is done.
         """
-        from penstock.checkpoint.savepoint import is_savepoint, read_savepoint
+        from penstock.checkpoint.savepoint import is_savepoint, one_by_one, read_savepoint
 
-        return read_savepoint(path, self) if is_savepoint(path) else read_metadata(path)
+        return read_savepoint(path, self, run or one_by_one) if is_savepoint(path) else read_metadata(path)
+
+    def named_files(self) -> set[str]:
+        """Paths of all state files that a checkpoint of the job names."""
+        checkpoints = self._sort_out(len(self.list_checkpoints()))[0]
+        return {ref.path for metadata in checkpoints for ref in metadata.files}
 
     def list_checkpoints(self) -> list[EpochId]:
         """Numbers of the checkpoints there are, complete or not, oldest first."""
@@ -137,6 +150,8 @@ class CheckpointStorage:
         if not retained:
             return []
         needed = {ref.path for metadata in retained for ref in metadata.files} | keep
+        if len(retained) >= last_n:
+            release_claimed(self, needed)
         # Files of another job, from which this one was restored, are that job's business.
         own = (ref.path for metadata in dropped for ref in metadata.files if ref.path.startswith(self.root))
         unneeded = set(own) - needed
@@ -219,15 +234,42 @@ def read_metadata(path: str) -> CheckpointMetadata:
     return metadata
 
 
+def open_verified(ref: FileRef) -> Slices:
+    """Any state file, read once to check its bytes and then as parts of it are wanted.
+
+    Raises:
+        DamagedStateError: It is missing, or its bytes are others than were written.
+    """
+    try:
+        data = filesystem_for(ref.path)[0].slices(ref.path)
+    except FileNotFoundError as error:
+        raise _missing(ref) from error
+    digest = xxh3_64()
+    for start in range(0, len(data), _READ_BYTES):
+        digest.update(data[start : start + _READ_BYTES])
+    _verify(ref, len(data), digest.hexdigest())
+    return data
+
+
 def verify(ref: FileRef, data: bytes) -> None:
     """DamagedStateError unless the bytes are the ones that were written."""
-    if len(data) != ref.size_bytes or xxh3_64_hexdigest(data) != ref.checksum:
+    _verify(ref, len(data), xxh3_64_hexdigest(data))
+
+
+def _verify(ref: FileRef, size_bytes: int, checksum: str) -> None:
+    if size_bytes != ref.size_bytes or checksum != ref.checksum:
         raise DamagedStateError(
-            f"a state file is damaged: {len(data)} bytes with checksum {xxh3_64_hexdigest(data)}, "
+            f"a state file is damaged: {size_bytes} bytes with checksum {checksum}, "
             f"not {ref.size_bytes} with {ref.checksum}",
             where=ref.path,
             do="restore from another checkpoint or savepoint",
         )
+
+
+def _missing(ref: FileRef) -> DamagedStateError:
+    return DamagedStateError(
+        "a state file is missing", where=ref.path, do="restore from another checkpoint or savepoint"
+    )
 
 
 class MemoryFiles:
@@ -239,6 +281,9 @@ class MemoryFiles:
     def write_file(self, relative: str, data: bytes) -> FileRef:
         self.data[relative] = data
         return FileRef(relative, len(data), xxh3_64_hexdigest(data))
+
+    def open_file(self, ref: FileRef) -> Slices:
+        return self.read_file(ref)
 
     def read_file(self, ref: FileRef) -> bytes:
         if ref.path not in self.data:

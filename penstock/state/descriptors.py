@@ -56,6 +56,8 @@ class StateDescriptor:
     """Base of the descriptors. `kind` names the kind of state in checkpoints."""
 
     kind = "value"
+    by_group = False
+    """Whether it is kept under keys that stand for whole key groups."""
 
     def __init__(self, name: str, type_info: TypeInformation) -> None:
         if not isinstance(name, str) or not name:
@@ -75,8 +77,21 @@ class StateDescriptor:
         """Lets values expire; call it before the state is created."""
         self.ttl_config = ttl_config if ttl_config.is_enabled() else None
 
+    def element_types(self) -> tuple[TypeInformation | None, TypeInformation | None]:
+        """The types of the map keys (None if it is no map) and of the values or elements."""
+        return parts_of_type(self.kind, self.type_info)
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {self.type_info!r})"
+
+
+def parts_of_type(
+    kind: str, whole: TypeInformation | None
+) -> tuple[TypeInformation | None, TypeInformation | None]:
+    """Of a state's declared type the type of its map keys, and of its values or elements."""
+    if kind == "map":
+        return getattr(whole, "key_type_info", None), getattr(whole, "value_type_info", None)
+    return None, getattr(whole, "element_type", None) if kind == "list" else whole
 
 
 class ValueStateDescriptor(StateDescriptor):

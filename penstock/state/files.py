@@ -16,12 +16,13 @@ import heapq
 import itertools
 import struct
 import threading
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Protocol
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol
 
 import msgspec
 import zstandard
 
+from penstock.checkpoint.filesystem import Slices
 from penstock.checkpoint.handles import FileRef
 from penstock.common.errors import CheckpointError, DamagedStateError
 from penstock.common.ids import EpochId
@@ -56,6 +57,16 @@ class StateFiles(Protocol):
 
     def read_file(self, ref: FileRef) -> bytes:
         """Reads a file and verifies its checksum; DamagedStateError if it is missing or damaged."""
+
+
+class Wanted(NamedTuple):
+    """Which records somebody wants: of some tables (all if None), with keys that begin so (two bytes or more)."""
+
+    tables: frozenset[str] | None = None
+    prefix: bytes = b""
+
+
+ALL = Wanted()
 
 
 class _Block(msgspec.Struct, array_like=True):
@@ -140,50 +151,59 @@ def _halves(
 
 
 def read_blocks(
-    data: bytes, first_group: int, last_group: int, where: str
+    data: Slices, first_group: int, last_group: int, where: str, wanted: Wanted = ALL
 ) -> Iterator[tuple[str, list[bytes], list[bytes | None]]]:
     """Table, keys and values of each block, cut to a range of key groups (inclusive); without arrangements."""
-    low, high = group_bytes(first_group), group_bytes(last_group)
+    low, high, tables = group_bytes(first_group), group_bytes(last_group), wanted.tables
+    if wanted.prefix:
+        low = high = wanted.prefix
+    size = len(low)
     for block in _read_footer(data, where).blocks:
-        if block.table.startswith(ARRANGED):
+        if block.table.startswith(ARRANGED) or (tables is not None and block.table not in tables):
             continue
         whole = block.table == META_TABLE
-        if not whole and (block.last[:2] < low or block.first[:2] > high):
+        if not whole and (block.last[:size] < low or block.first[:size] > high):
             continue
         packed = data[block.offset : block.offset + block.length]
         keys, values = _decode_block(_decompressor().decompress(packed))
-        if whole or (block.first[:2] >= low and block.last[:2] <= high):
+        if whole or (block.first[:size] >= low and block.last[:size] <= high):
             yield block.table, keys, values
         else:
-            kept = [i for i, key in enumerate(keys) if low <= key[:2] <= high]
+            kept = [i for i, key in enumerate(keys) if low <= key[:size] <= high]
             if kept:
                 yield block.table, [keys[i] for i in kept], [values[i] for i in kept]
 
 
-def read_arranged(data: bytes, where: str) -> Iterator[tuple[str, bytes, memoryview]]:
-    """Table, key and Arrow stream of each block of an arrangement, as a view of `data`."""
+def read_arranged(data: Slices, where: str) -> Iterator[tuple[str, bytes, bytes | memoryview]]:
+    """Table, key and Arrow stream of each block of an arrangement; a view of `data` if it is in memory."""
+    view = memoryview(data) if isinstance(data, bytes) else data
     for block in _read_footer(data, where).blocks:
         if block.table.startswith(ARRANGED):
-            yield block.table, block.first, memoryview(data)[block.offset : block.offset + block.length]
+            yield block.table, block.first, view[block.offset : block.offset + block.length]
 
 
 def read_records(
-    data: bytes, first_group: int, last_group: int, where: str
+    data: Slices, first_group: int, last_group: int, where: str, wanted: Wanted = ALL
 ) -> Iterator[tuple[str, bytes, bytes | None]]:
     """The same, record by record."""
-    for table, keys, values in read_blocks(data, first_group, last_group, where):
+    for table, keys, values in read_blocks(data, first_group, last_group, where, wanted):
         for key, value in zip(keys, values, strict=True):
             yield table, key, value
 
 
-def merged_records(files: list[tuple[str, bytes]], first_group: int, last_group: int) -> Iterator[Record]:
+def merged_records(
+    files: Sequence[tuple[str, Slices]],
+    first_group: int,
+    last_group: int,
+    wanted: Wanted = ALL,
+) -> Iterator[Record]:
     """What a chain of files (name and bytes, oldest first) amounts to: sorted, the newest change of each key.
 
     The files are sorted, so this is a merge: it needs one block of each in memory.
     """
 
-    def newest_first(age: int, name: str, data: bytes) -> Iterator[tuple[str, bytes, int, bytes | None]]:
-        for table, key, value in read_records(data, first_group, last_group, name):
+    def newest_first(age: int, name: str, data: Slices) -> Iterator[tuple[str, bytes, int, bytes | None]]:
+        for table, key, value in read_records(data, first_group, last_group, name, wanted):
             yield table, key, -age, value
 
     streams = [newest_first(age, name, data) for age, (name, data) in enumerate(files)]
@@ -195,11 +215,11 @@ def merged_records(files: list[tuple[str, bytes]], first_group: int, last_group:
                 yield table, key, value
 
 
-def _read_footer(data: bytes, where: str) -> _Footer:
+def _read_footer(data: Slices, where: str) -> _Footer:
     tail = len(MAGIC) + 4
     if len(data) < len(MAGIC) + tail or data[: len(MAGIC)] != MAGIC or data[-len(MAGIC) :] != MAGIC:
         raise DamagedStateError("not a state file, or cut off", where=where)
-    length = _U32.unpack_from(data, len(data) - tail)[0]
+    length = _U32.unpack(data[len(data) - tail : len(data) - len(MAGIC)])[0]
     footer = _decode_footer(data[len(data) - tail - length : len(data) - tail])
     if footer.version > FORMAT_VERSION:
         raise CheckpointError(

@@ -28,6 +28,7 @@ from penstock.state.encoding import encode_namespace, split_component, unpack_va
 from penstock.state.files import ARRANGED, META_TABLE, Changes, StateFiles, encode_changes, encode_tables
 from penstock.state.list_state import KeyedListState
 from penstock.state.map_state import KeyedMapState
+from penstock.state.migration import MigratedStore, rewriting
 from penstock.state.overlay import Entry, Overlay
 from penstock.state.panes import PanesState, PanesStateDescriptor
 from penstock.state.schema import (
@@ -37,7 +38,6 @@ from penstock.state.schema import (
     check_key,
     check_kind,
     check_same,
-    check_state,
     key_schema,
     schema_of,
 )
@@ -97,6 +97,7 @@ class StoredKeyedBackend(KeyedStateBackend):
         self._entries = self._overlay.entries
         self._states: dict[str, SlotState] = {}
         self._schemas: dict[str, StateSchema] = {}
+        self._migrating: dict[str, MigratedStore] = {}
         groups = range(first_key_group, last_key_group + 1)
         self.event_timers = StoredTimerQueue("t/event", self._overlay, store, groups, key_codec.decode)
         self.processing_timers = StoredTimerQueue(
@@ -104,6 +105,8 @@ class StoredKeyedBackend(KeyedStateBackend):
         )
         self._arrangements = ArrangementStore(files, arranged_folder)
         self._running = False
+        self.running_epoch = EpochId(0)
+        """The epoch that is running, or the last one that was."""
         self._digest: str | None = None
         self._aliases: dict[str, str] = {}
         self._last: _LastEpoch | None = None
@@ -137,6 +140,10 @@ class StoredKeyedBackend(KeyedStateBackend):
     def find_entry(self, key: Any) -> Entry:
         """The entry of a key that `live_entries` does not have, or has under an equal but other key."""
         return self._overlay.find(key)
+
+    def find_stored(self, key_bytes: bytes) -> Entry:
+        """The entry of a key that is known by its bytes."""
+        return self._overlay.find_encoded(key_bytes, self._key_codec.decode)
 
     @property
     def live_entries(self) -> dict[Any, Entry]:
@@ -219,11 +226,13 @@ class StoredKeyedBackend(KeyedStateBackend):
         if not ours:
             self._forget()
         own = last.changes if ours and last is not None else None
+        self._end_migration()
         self._store.advance(Target(restore.epoch, steps, self._files, own), self._aliases)
         self._arrangements.begin_epoch(steps, self._aliases)
         self._clock.now = processing_time_ms
         self._digest = digests_of(steps)[-1]
         self._running = True
+        self.running_epoch = EpochId(restore.epoch + 1)
         if not ours:
             self._check_all_restored()
         self._aliases.clear()
@@ -283,8 +292,10 @@ class StoredKeyedBackend(KeyedStateBackend):
 
     def _collect(self, arranged: Blocks) -> Changes:
         changes: Changes = {}
-        for state in self._states.values():
-            records = state.collect()
+        for name, state in self._states.items():
+            former = self._migrating.get(name)
+            migrated = dict(former.scan(state.table, b"")) if former is not None else {}
+            records = {**migrated, **state.collect()}
             if records:
                 changes[state.table] = records
         for queue in (self.event_timers, self.processing_timers):
@@ -365,6 +376,12 @@ class StoredKeyedBackend(KeyedStateBackend):
             if schema.kind == ARRANGEMENT:
                 self._check_arrangement(schema.name)
 
+    def _end_migration(self) -> None:
+        """What an epoch has migrated is committed, or it is found again: either way the store is read as it is."""
+        for name in self._migrating:
+            self._states[name].read_from(self._store)
+        self._migrating.clear()
+
     def _check_arrangement(self, name: str) -> None:
         raw = self._store.get(META_TABLE, name.encode())
         if raw is not None:
@@ -372,8 +389,14 @@ class StoredKeyedBackend(KeyedStateBackend):
 
     def _check_restored(self, state: SlotState) -> None:
         raw = self._store.get(META_TABLE, state.descriptor.name.encode())
-        if raw is not None:
-            check_state(state, StateSchema.decode(raw))
+        if raw is None:
+            return
+        stored = StateSchema.decode(raw)
+        check_kind(state.descriptor, stored)
+        rewrite = rewriting(state, stored)
+        if rewrite is not None:
+            self._migrating[state.descriptor.name] = MigratedStore(self._store, rewrite)
+            state.read_from(self._migrating[state.descriptor.name])
 
 
 class _LastEpoch:

@@ -168,9 +168,7 @@ class KeyedMapState(SlotState, MapState[Any, Any]):
             data = self._token_bytes(token)
             key, value = entry.prefix + component(data), slot.live[token]
             changes[key] = None if value is ABSENT else self._encode(entry, data, value)
-            if (
-                value is ABSENT and slot.complete
-            ):  # a map whose entries come and go must not remember them all
+            if value is ABSENT:  # a map whose entries come and go must not remember them all
                 del slot.live[token]
         slot.dirty, slot.cleared = {}, False
         if len(slot.live) > LARGE_SLOT:

@@ -7,13 +7,15 @@ everyone in full, and broadcast state is taken from any one former subtask, beca
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from penstock.common.codecs import Codec, compile_codec
 from penstock.common.errors import StateMigrationError
+from penstock.common.evolution import Incompatible
+from penstock.common.typeinfo import TypeInformation
 from penstock.state.backend import OperatorStateBackend
 from penstock.state.descriptors import (
     BroadcastState,
@@ -22,19 +24,24 @@ from penstock.state.descriptors import (
     MapStateDescriptor,
     OperatorStateStore,
     StateDescriptor,
+    parts_of_type,
 )
+from penstock.state.migration import value_evolution
+from penstock.state.schema import StateSchema, declared_type, pickled_type
 
 
-class _Saved(msgspec.Struct):
+class SavedState(msgspec.Struct):
     """One state in a snapshot: its elements, or (map key, value) pairs, each encoded by itself.
 
-    They are not decoded to be dealt out, so state whose descriptor has not come yet can be re-cut too.
+    They are not decoded to be dealt out, so state whose descriptor has not come yet can be re-cut too. `type_info` is
+    the declared type, pickled, for those who look at state from outside: of the elements, or of the map.
     """
 
     mode: str
     fingerprint: str
     elements: list[bytes] = []
     pairs: list[tuple[bytes, bytes | None]] = []
+    type_info: str = ""
 
 
 class _Snapshot(msgspec.Struct):
@@ -42,11 +49,21 @@ class _Snapshot(msgspec.Struct):
 
     subtask: int
     parallelism: int
-    states: dict[str, _Saved]
+    states: dict[str, SavedState]
 
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(_Snapshot).decode
+
+
+def read_snapshot(data: bytes) -> dict[str, SavedState]:
+    """The states in what a subtask's `snapshot` gave."""
+    return _decode(data).states
+
+
+def write_snapshot(subtask: int, parallelism: int, states: dict[str, SavedState]) -> bytes:
+    """What a subtask with these states would give."""
+    return _encode(_Snapshot(subtask, parallelism, states))
 
 
 class OperatorListState(ListState[Any]):
@@ -57,14 +74,17 @@ class OperatorListState(ListState[Any]):
         self.codec = compile_codec(declared or descriptor.type_info)
         self.mode = mode
         self.items: list[Any] = []
+        self._type = pickled_type(self.codec.type_info)
 
-    def save(self) -> _Saved:
-        return _Saved(self.mode, self.codec.fingerprint, [self.codec.encode(item) for item in self.items])
+    def save(self) -> SavedState:
+        elements = [self.codec.encode(item) for item in self.items]
+        return SavedState(self.mode, self.codec.fingerprint, elements, type_info=self._type)
 
-    def load(self, name: str, saved: _Saved | None) -> None:
+    def load(self, name: str, saved: SavedState | None) -> None:
+        self.items = []
         if saved is not None:
-            _check(name, self.mode, self.codec, saved)
-        self.items = [self.codec.decode(data) for data in saved.elements] if saved else []
+            read = _reader(name, self.mode, self.codec, saved, self.codec.type_info)
+            self.items = [read(data) for data in saved.elements]
 
     def get(self) -> list[Any]:
         return self.items.copy()
@@ -91,19 +111,21 @@ class OperatorBroadcastState(BroadcastState[Any, Any]):
         self.key_codec = compile_codec(descriptor.key_type_info)
         self.value_codec = compile_codec(descriptor.value_type_info)
         self.entries: dict[bytes, tuple[Any, Any]] = {}
+        self._type = pickled_type(descriptor.type_info)
 
-    def save(self) -> _Saved:
+    def save(self) -> SavedState:
         encode = self.value_codec.encode
         pairs = [(key, None if v is None else encode(v)) for key, (_, v) in self.entries.items()]
-        return _Saved(self.mode, self.value_codec.fingerprint, pairs=pairs)
+        return SavedState(self.mode, self.value_codec.fingerprint, pairs=pairs, type_info=self._type)
 
-    def load(self, name: str, saved: _Saved | None) -> None:
+    def load(self, name: str, saved: SavedState | None) -> None:
+        self.entries = {}
         if saved is not None:
-            _check(name, self.mode, self.value_codec, saved)
-        self.entries = {
-            key: (self.key_codec.decode(key), None if value is None else self.value_codec.decode(value))
-            for key, value in (saved.pairs if saved else ())
-        }
+            read = _reader(name, self.mode, self.value_codec, saved, self.value_codec.type_info)
+            decode = self.key_codec.decode
+            self.entries = {
+                key: (decode(key), None if value is None else read(value)) for key, value in saved.pairs
+            }
 
     def get(self, key: Any) -> Any:
         found = self.entries.get(self.key_codec.encode_key(key))
@@ -148,7 +170,7 @@ class MemoryOperatorStateBackend(OperatorStateBackend, OperatorStateStore):
 
     def __init__(self, subtask: int = 0, parallelism: int = 1) -> None:
         self._states: dict[str, OperatorListState | OperatorBroadcastState] = {}
-        self._waiting: dict[str, _Saved] = {}
+        self._waiting: dict[str, SavedState] = {}
         self._subtask = subtask
         self._parallelism = parallelism
 
@@ -203,12 +225,12 @@ class MemoryOperatorStateBackend(OperatorStateBackend, OperatorStateStore):
         self._states[name] = state
 
 
-def _redistribute(former: list[_Snapshot], subtask: int, parallelism: int) -> dict[str, _Saved]:
+def _redistribute(former: list[_Snapshot], subtask: int, parallelism: int) -> dict[str, SavedState]:
     same_place = [s for s in former if (s.subtask, s.parallelism) == (subtask, parallelism)]
     if len(former) == 1 and same_place:
         return former[0].states
     former = sorted(former, key=lambda snapshot: snapshot.subtask)
-    dealt: dict[str, _Saved] = {}
+    dealt: dict[str, SavedState] = {}
     for name in dict.fromkeys(name for snapshot in former for name in snapshot.states):
         all_saved = [snapshot.states[name] for snapshot in former if name in snapshot.states]
         first = all_saved[0]
@@ -219,19 +241,30 @@ def _redistribute(former: list[_Snapshot], subtask: int, parallelism: int) -> di
                 elements = kept.elements if kept is not None else []
             elif len(former) != 1 or former[0].parallelism != parallelism:
                 elements = elements[subtask::parallelism]
-        dealt[name] = _Saved(first.mode, first.fingerprint, elements, first.pairs)
+        dealt[name] = SavedState(first.mode, first.fingerprint, elements, first.pairs, first.type_info)
     return dealt
 
 
-def _check(name: str, mode: str, codec: Codec, saved: _Saved) -> None:
+def _reader(
+    name: str, mode: str, codec: Codec, saved: SavedState, declared: TypeInformation | None
+) -> Callable[[bytes], Any]:
+    """How the values of a snapshot are read, also if they are of a former type."""
     if saved.mode != mode:
         raise _other_kind(name, saved.mode, mode)
-    if not codec.is_compatible(saved.fingerprint):
+    if codec.is_compatible(saved.fingerprint):
+        return codec.decode
+    try:
+        whole = declared_type(StateSchema("", "", "", type_info=saved.type_info)) if saved.type_info else None
+        former = parts_of_type("map", whole)[1] if mode == "broadcast" else whole
+        convert = value_evolution(former, declared)
+    except (Incompatible, ImportError, AttributeError) as error:
         raise StateMigrationError(
             f"operator state {name!r} was written as {saved.fingerprint}, the program now declares "
-            f"{codec.fingerprint}",
+            f"{codec.fingerprint}: {error}",
             do="declare the former type, or use another name for the new state",
-        )
+        ) from error
+    decode = compile_codec(former).decode
+    return lambda data: codec.normalize(convert(decode(data)))
 
 
 def _other_kind(name: str, known: str, asked: str) -> StateMigrationError:

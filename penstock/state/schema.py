@@ -13,7 +13,8 @@ import msgspec
 
 from penstock.common.codecs import Codec
 from penstock.common.errors import StateMigrationError
-from penstock.state.descriptors import StateDescriptor
+from penstock.common.typeinfo import TypeInformation
+from penstock.state.descriptors import StateDescriptor, parts_of_type
 from penstock.state.slots import SlotState
 
 ARRANGEMENT = "arrangement"
@@ -32,6 +33,8 @@ class StateSchema(msgspec.Struct, frozen=True):
     has_ttl: bool = False
     namespaced: bool = False
     type_info: str = ""
+    by_group: bool = False
+    """Kept for key groups, not for keys: what is under a key belongs to other keys of its group."""
 
     def encode(self) -> bytes:
         return msgspec.json.encode(self)
@@ -49,12 +52,24 @@ def schema_of(state: SlotState, namespaced: bool) -> StateSchema:
         state.fingerprint,
         state.ttl is not None,
         namespaced,
-        _pickled(descriptor.type_info),
+        pickled_type(descriptor.type_info),
+        descriptor.by_group,
     )
 
 
+def declared_type(schema: StateSchema) -> TypeInformation | None:
+    """The type that was declared for a state: of a list or map as a whole."""
+    found: TypeInformation | None = cloudpickle.loads(base64.b64decode(schema.type_info))
+    return found
+
+
+def element_types(schema: StateSchema) -> tuple[TypeInformation | None, TypeInformation | None]:
+    """The types of the map keys (None if it is no map) and of the values or elements."""
+    return parts_of_type(schema.kind, declared_type(schema))
+
+
 def key_schema(codec: Codec) -> StateSchema:
-    return StateSchema("", "key", codec.fingerprint, type_info=_pickled(codec.type_info))
+    return StateSchema("", "key", codec.fingerprint, type_info=pickled_type(codec.type_info))
 
 
 def check_key(codec: Codec, stored: StateSchema) -> None:
@@ -66,22 +81,12 @@ def check_key(codec: Codec, stored: StateSchema) -> None:
         )
 
 
-def check_state(state: SlotState, stored: StateSchema) -> None:
-    """Refuses to read state as something that it is not.
+def check_kind(declared: StateDescriptor | StateSchema, stored: StateSchema) -> None:
+    """Refuses to read state as another kind of state.
 
     Turning a time to live on or off is allowed, as in Flink: every record says itself whether it has a time
     of last access, and one without counts as accessed when it is first seen.
     """
-    name = state.descriptor.name
-    check_kind(state.descriptor, stored)
-    if not state.accepts(stored.fingerprint):
-        raise StateMigrationError(
-            f"state {name!r} was written as {stored.fingerprint}, the program now declares {state.fingerprint}",
-            do="declare the former type, or use another name for the new state",
-        )
-
-
-def check_kind(declared: StateDescriptor | StateSchema, stored: StateSchema) -> None:
     if declared.kind != stored.kind:
         raise StateMigrationError(
             f"state {declared.name!r} is {stored.kind} state, the program now declares {declared.kind} state",
@@ -98,5 +103,6 @@ def check_same(known: StateDescriptor, asked: StateDescriptor) -> None:
         )
 
 
-def _pickled(type_info: object) -> str:
+def pickled_type(type_info: object) -> str:
+    """A declared type as text, to be kept beside the state."""
     return base64.b64encode(cloudpickle.dumps(type_info, 5)).decode()

@@ -82,6 +82,10 @@ class SlotState:
         """Where in the slots of an entry this state is."""
         return self._index
 
+    def read_from(self, store: Store) -> None:
+        """Where values are loaded from: the committed state, seen in a form that this program can read."""
+        self._store = store
+
     @property
     def ttl(self) -> Ttl | None:
         return self._ttl

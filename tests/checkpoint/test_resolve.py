@@ -105,3 +105,30 @@ def test_a_changed_max_parallelism_is_an_error():
 def test_keyed_state_of_an_operator_that_is_not_keyed_any_more_is_an_error():
     with pytest.raises(StateMigrationError, match="not keyed any more"):
         resolve_restore(checkpoint(), program(keyed=False))
+
+
+def test_new_subtasks_of_an_operator_that_has_ended_know_that_it_has():
+    """Else they would wait for the end of an input that nobody sends again."""
+    metadata = checkpoint(2)
+    operator = metadata.operators["counter"]
+    ended = replace(operator, subtasks=tuple(replace(s, ended=True) for s in operator.subtasks))
+    plan = resolve_restore(replace(metadata, operators={"counter": ended}), program(5))
+    assert [restore.states[0].runtime_state for restore in plan.operators["counter"]] == [
+        b"r0", b"r1", b"r0", b"r1", b"r0",
+    ]  # fmt: skip
+
+
+def test_no_new_subtask_has_ended_if_one_of_the_former_had_not():
+    """What waits for the one that has not ended may belong to any of the new ones."""
+    metadata = checkpoint(2)
+    operator = metadata.operators["counter"]
+    half = replace(
+        operator,
+        subtasks=(
+            replace(operator.subtasks[0], ended=True),
+            replace(operator.subtasks[1], waiting=b"elements"),
+        ),
+    )
+    plan = resolve_restore(replace(metadata, operators={"counter": half}), program(3))
+    assert [len(restore.states) for restore in plan.operators["counter"]] == [0, 1, 0]
+    assert [restore.waiting for restore in plan.operators["counter"]] == [(b"elements",)] * 3

@@ -8,6 +8,8 @@ import shutil
 import duckdb
 import pytest
 
+from penstock.checkpoint.contents import contents_of, open_contents
+from penstock.checkpoint.entries import KeyedStateView
 from penstock.checkpoint.handles import OperatorSubtaskState
 from penstock.checkpoint.metadata import CheckpointMetadata, OperatorCheckpoint, SourceCheckpoint
 from penstock.checkpoint.resolve import OperatorDescription, resolve_restore
@@ -188,9 +190,53 @@ def test_a_damaged_part_is_named(job, tmp_path):
     storage, metadata, _ = job
     path = write_savepoint(str(tmp_path / "savepoints"), metadata, storage)
     folder = description(path)["operators"]["my/operator"]["folder"]
-    part = f"{path}/{folder}/part-0.parquet"
+    part = f"{path}/{folder}/part-0-0.parquet"
     with open(part, "r+b") as file:
         file.truncate(100)
     with pytest.raises(CheckpointError, match="damaged") as caught:
         read_savepoint(path, storage)
     assert part in str(caught.value)
+
+
+def test_a_large_state_is_written_in_parts_and_read_share_by_share(job, tmp_path, monkeypatch):
+    storage, metadata, shown = job
+    monkeypatch.setattr("penstock.checkpoint.savepoint_parts.PART_ROWS", 7)
+    path = write_savepoint(str(tmp_path / "savepoints"), metadata, storage)
+    parts = description(path)["operators"]["my/operator"]["parts"]
+    assert len(parts) > 4 and all(part["rows"] <= 7 for part in parts)
+    fresh = CheckpointStorage(str(tmp_path / "chk"), "next-job")
+    assert restored(read_savepoint(path, fresh), fresh, 3, tmp_path) == shown
+    operator, of_files = open_contents(path).operator("my/operator"), contents_of(metadata)
+    view = KeyedStateView(operator, "names")
+    found = {entry.key: entry.value for share in view.shares for entry in view.entries(share)}
+    assert found == {key: states[1] for key, states in shown[0].items()}
+    same = KeyedStateView(of_files.operator("my/operator"), "names")
+    assert [e.value for e in same.of_key("a")] == [e.value for e in view.of_key("a")] == [found["a"]]
+    assert list(view.of_key("nobody")) == []
+
+
+def test_files_that_the_savepoint_does_not_name_are_not_read(job, tmp_path):
+    storage, metadata, shown = job
+    path = write_savepoint(str(tmp_path / "savepoints"), metadata, storage)
+    folder = f"{path}/{description(path)['operators']['my/operator']['folder']}"
+    shutil.copy(f"{folder}/part-0-0.parquet", f"{folder}/part-7-0.parquet")
+    with open(f"{folder}/part-7-0.parquet", "r+b") as file:
+        file.truncate(10)
+    fresh = CheckpointStorage(str(tmp_path / "chk"), "next-job")
+    assert restored(read_savepoint(path, fresh), fresh, 2, tmp_path) == shown
+
+
+def test_a_missing_part_or_a_changed_description_is_reported(job, tmp_path):
+    storage, metadata, _ = job
+    path = write_savepoint(str(tmp_path / "savepoints"), metadata, storage)
+    folder = f"{path}/{description(path)['operators']['my/operator']['folder']}"
+    shutil.move(f"{folder}/part-1-0.parquet", f"{tmp_path}/kept")
+    with pytest.raises(CheckpointError, match=r"incomplete: part-1-0\.parquet is missing"):
+        read_savepoint(path, storage)
+    shutil.move(f"{tmp_path}/kept", f"{folder}/part-1-0.parquet")
+    described = description(path)
+    described["operators"]["my/operator"]["max_parallelism"] = 5
+    with open(f"{path}/savepoint.json", "w") as file:
+        json.dump(described, file)
+    with pytest.raises(CheckpointError, match="it is not the one that was written"):
+        read_savepoint(path, storage)

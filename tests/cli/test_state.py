@@ -1,0 +1,118 @@
+"""`penstock state ls|show|diff`."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import shutil
+from itertools import islice
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from penstock.cli.main import app
+from penstock.common import Types
+from penstock.common.errors import CheckpointError
+from penstock.connectors.collect import CollectSink
+from penstock.datastream import StreamExecutionEnvironment
+from penstock.graph.transformations import SinkTransformation
+from tests.runtime.in_process import start
+from tests.state_processor.conftest import everything
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: Any) -> pathlib.Path:
+    """Two savepoints of one job, and its checkpoints."""
+    base: pathlib.Path = tmp_path_factory.mktemp("state")
+    env = StreamExecutionEnvironment.get_execution_environment()
+    stream, sink = everything(env), CollectSink(Types.LONG())
+    end = SinkTransformation("collect", (stream._transformation,), parallelism=1, sink=sink)
+    settings = {"execution.epoch.max-records": "20", "execution.checkpointing.dir": str(base / "checkpoints")}
+    settings["execution.checkpointing.externalized-checkpoint-retention"] = "RETAIN_ON_CANCELLATION"
+    job = start([end], settings)
+    rows = sink.iterator(job)
+    list(islice(rows, 20))
+    first = job.trigger_savepoint(str(base))
+    list(islice(rows, 40))
+    second = job.trigger_savepoint(str(base))
+    job.cancel()
+    shutil.move(first, base / "first")
+    shutil.move(second, base / "second")
+    return base
+
+
+def run(*arguments: Any, code: int = 0) -> str:
+    result = CliRunner().invoke(app, ["state", *map(str, arguments)])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == code, result.output
+    return result.stdout
+
+
+def test_ls_of_a_folder_lists_checkpoints_and_savepoints(folder: pathlib.Path) -> None:
+    found = json.loads(run("ls", folder, "--json"))
+    kinds = {pathlib.Path(item["path"]).name: item["kind"] for item in found}
+    assert kinds["first"] == kinds["second"] == "savepoint"
+    assert any(name.startswith("chk-") and kind == "checkpoint" for name, kind in kinds.items())
+    assert all(item["job_name"] == "test job" and item["state_bytes"] > 0 for item in found)
+    assert [item["epoch"] for item in found] == sorted(item["epoch"] for item in found)
+    text = run("ls", folder)
+    assert str(folder / "first") in text and "KiB" in text
+
+
+def test_ls_tells_what_cannot_be_used(folder: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    shutil.copytree(folder / "first", tmp_path / "damaged")
+    (tmp_path / "damaged" / "_metadata").write_bytes(b"x")
+    (found,) = json.loads(run("ls", tmp_path, "--json"))
+    assert "damaged" in found["problem"]
+
+
+def test_ls_of_a_savepoint_lists_operators_states_and_sources(folder: pathlib.Path) -> None:
+    shown = json.loads(run("ls", folder / "first", "--json"))
+    (operator,) = (o for o in shown["operators"] if o["uid"] == "all")
+    assert operator["parallelism"] == 2 and operator["key_type"] == "TUPLE<LONG,STRING>"
+    states = {state["name"]: (state["kind"], state["type"]) for state in operator["states"]}
+    assert states["stock"] == ("map", "STRING -> LONG") and states["seen"] == ("list", "LONG")
+    assert next(iter(shown["sources"]["numbers"].values()))["position"].isdigit()
+    text = run("ls", folder / "first")
+    assert "STRING -> LONG" in text and "numbers" in text
+
+
+def test_show_filters_by_key_and_limits(folder: pathlib.Path) -> None:
+    path = folder / "first"
+    everything = json.loads(run("show", path, "all", "total", "--json"))
+    assert {row["key"][0] for row in everything} == {0, 1, 2, 3, 4}
+    one = json.loads(run("show", path, "all", "seen", "--key", '[0, "k"]', "--json"))
+    assert [row["key"] for row in one] == [[0, "k"]]
+    assert one[0]["value"] == [n for n in one[0]["value"] if n % 5 == 0] and len(one[0]["value"]) > 1
+    assert len(json.loads(run("show", path, "all", "timers", "--limit", 3, "--json"))) == 3
+    text = run("show", path, "all", "stock", "--limit", 2)
+    assert "map_key" in text and "more than 2 rows" in text
+    assert "PICKLE" in run("show", path, "all")
+    with pytest.raises(CheckpointError, match="has no keyed state 'nothing'"):
+        run("show", path, "all", "nothing")
+
+
+def test_a_checkpoint_shows_the_same_as_a_savepoint(folder: pathlib.Path) -> None:
+    *_, checkpoint = [i for i in json.loads(run("ls", folder, "--json")) if i["kind"] == "checkpoint"]
+    rows = json.loads(run("show", checkpoint["path"], "all", "person", "--json"))
+    assert {row["key"][0]: row["value"]["age"] % 5 for row in rows} == {n: n for n in range(5)}
+
+
+def test_a_folder_without_state_is_an_error(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(CheckpointError, match="there is no checkpoint or savepoint"):
+        run("ls", tmp_path)
+
+
+def test_diff_counts_and_shows_what_changed(folder: pathlib.Path) -> None:
+    assert json.loads(run("diff", folder / "first", folder / "first", "--json"))["sources"] == []
+    found = json.loads(run("diff", folder / "first", folder / "second", "-n", 1, "--json", code=1))
+    (operator,) = (o for o in found["operators"] if o["uid"] == "all")
+    states = {state["name"]: state for state in operator["states"]}
+    assert operator["status"] == "changed" and states["person"]["changed"] == 5
+    assert states["event"]["kind"] == "timer" and states["event"]["added"] > 0
+    example = states["total"]["examples"][0]
+    assert int(example["after"]) > int(example["before"])
+    assert found["sources"][0]["uid"] == "numbers"
+    assert "changed" in run("diff", folder / "first", folder / "second", code=1)
