@@ -9,6 +9,8 @@ from hypothesis import settings
 
 from tests.servers.kafka import KafkaServer
 from tests.servers.mariadb import MariaDbServer
+from tests.servers.mosquitto import MosquittoServer
+from tests.servers.nats import NatsServer
 from tests.servers.postgres import PostgresServer
 from tests.servers.rabbitmq import RabbitServer
 from tests.servers.redis import RedisServer
@@ -42,6 +44,20 @@ def kafka() -> Iterator[KafkaServer]:
 @pytest.fixture(scope="session")
 def redis_server() -> Iterator[RedisServer]:
     server = RedisServer()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def nats_server() -> Iterator[NatsServer]:
+    server = NatsServer()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def mosquitto() -> Iterator[MosquittoServer]:
+    server = MosquittoServer()
     yield server
     server.stop()
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from penstock.common.errors import TypeMismatchError, ValidationError
 from penstock.functions.async_function import AsyncRetryStrategy
-from penstock.operators.failures import raise_user_error
+from penstock.operators.dead_letters import bury, time_at
 from penstock.operators.function_operator import FunctionOperator, bound
 from penstock.operators.results import Results
 
@@ -64,11 +64,11 @@ class AsyncWaitOperator(FunctionOperator):
         self._loop.close()
 
     def process_batch(self, input_index: int, values: list[Any], timestamps: list[int] | None) -> None:
-        times = timestamps if timestamps is not None else [0] * len(values)
-        asyncio.run_coroutine_threadsafe(self._run_batch(values, times), self._loop).result()
+        asyncio.run_coroutine_threadsafe(self._run_batch(values, timestamps), self._loop).result()
         self.results.flush(timestamped=timestamps is not None)
 
-    async def _run_batch(self, values: list[Any], timestamps: list[int]) -> None:
+    async def _run_batch(self, values: list[Any], given: list[int] | None) -> None:
+        timestamps = given if given is not None else [0] * len(values)
         free = asyncio.Semaphore(self.capacity)
         answers: list[Any] = [None] * len(values)
 
@@ -78,7 +78,7 @@ class AsyncWaitOperator(FunctionOperator):
                 if not self.ordered:
                     self.results.add_all(answers[index], timestamps[index])
             except Exception as error:
-                raise_user_error(error, self.context, self.function, values[index])
+                bury(error, self.context, self.function, values[index], time_at(given, index))
             finally:
                 free.release()
 

@@ -1,8 +1,9 @@
 """Poison: elements on which a user's function raises, and records that cannot be decoded.
 
-Without `penstock.dead-letter.path` they fail the job. With it they become *dead letters*: the element is left out,
-what is known of it is written down, and the job goes on. Dead letters travel with the subtask's report and are part
-of the epoch: they are published when it is committed, once, as the output of a sink is.
+Without a destination (`penstock.dead-letter.path` and its siblings) they fail the job. With one they become *dead
+letters*: the element is left out, what is known of it is written down, and the job goes on. Dead letters travel with
+the subtask's report and are part of the epoch: they are published when it is committed, once, as the output of a sink
+is.
 
 The loops in the operators keep their iterator and go on with it behind the element, so nothing costs anything while
 nothing fails. Results that a function gave for the element before it raised are dropped; what it did to its state
@@ -15,9 +16,11 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
 from typing import Any
 
-from penstock.common.errors import MalformedRecordError, PenstockError
+from penstock.common.config_values import parse_list
+from penstock.common.errors import JobExecutionError, MalformedRecordError, PenstockError, UserFunctionError
 from penstock.common.options import DeadLetterOptions
 from penstock.connectors.source import BadRecord
 from penstock.operators.base import OperatorContext
@@ -27,16 +30,21 @@ __all__ = [
     "POISONED",
     "DeadLetter",
     "DeadLetters",
+    "bears_blame",
     "bury",
     "bury_record",
+    "bury_row",
+    "bury_what",
     "limit_of",
+    "per_minute_of",
     "time_at",
     "too_many",
+    "too_often",
     "whole",
 ]
 
-PATH = DeadLetterOptions.PATH.key
 MAX_PER_EPOCH = DeadLetterOptions.MAX_PER_EPOCH.key
+MAX_PER_MINUTE = DeadLetterOptions.MAX_PER_MINUTE.key
 _VALUE_CHARACTERS = 10_000
 _RAW_BYTES = 1 << 20
 
@@ -45,6 +53,23 @@ def limit_of(configuration: Mapping[str, str]) -> int:
     """How many an epoch may have."""
     given = configuration.get(MAX_PER_EPOCH)
     return int(given) if given else int(DeadLetterOptions.MAX_PER_EPOCH.default or 0)
+
+
+def per_minute_of(configuration: Mapping[str, str]) -> int | None:
+    """How many a minute may have; None: any number."""
+    given = configuration.get(MAX_PER_MINUTE)
+    return int(given) if given else None
+
+
+def _wanted(configuration: Mapping[str, str], names: tuple[str, ...]) -> bool:
+    """Whether there is a destination, and the operator with these names is among those that may use it."""
+    there = any(configuration.get(o.key) for o in (DeadLetterOptions.PATH, DeadLetterOptions.TOPIC))
+    if not there and not any(key.startswith(DeadLetterOptions.TABLE) for key in configuration):
+        return False
+    only = configuration.get(DeadLetterOptions.ONLY.key)
+    if not only:
+        return True
+    return any(name == wanted or fnmatchcase(name, wanted) for name in names for wanted in parse_list(only))
 
 
 class _Poisoned:
@@ -94,9 +119,9 @@ class DeadLetters:
         self._letters: list[DeadLetter] = []
 
     @staticmethod
-    def of(configuration: Mapping[str, str]) -> DeadLetters | None:
-        """None where poison fails the job."""
-        return DeadLetters(limit_of(configuration)) if configuration.get(PATH) else None
+    def of(configuration: Mapping[str, str], *names: str) -> DeadLetters | None:
+        """Those of an operator with these names; None where poison fails the job."""
+        return DeadLetters(limit_of(configuration)) if _wanted(configuration, names) else None
 
     def begin_epoch(self) -> None:
         self._letters = []
@@ -124,7 +149,7 @@ class DeadLetters:
                 int(clock.epoch),
                 clock.processing_time_ms,
                 f"{type(error).__name__}: {error}",
-                user_traceback(error),
+                getattr(error, "user_traceback", "") or user_traceback(error),
                 **known,
             )
         )
@@ -142,6 +167,17 @@ def too_many(limit: int, error: object, operator: str) -> PenstockError:
     return failure
 
 
+def too_often(limit: int, error: object, operator: str) -> PenstockError:
+    """The error of a minute in which poison is the rule."""
+    failure = MalformedRecordError(
+        f"more than {limit} elements or records of one minute could not be processed; the last one: {error}",
+        where=f"operator '{operator}'",
+        do=f"correct the function or the data, or raise '{MAX_PER_MINUTE}'",
+    )
+    failure.retryable = False
+    return failure
+
+
 def bury(
     error: Exception, context: OperatorContext, function: Any, value: Any, timestamp: int | None
 ) -> None:
@@ -154,6 +190,33 @@ def bury(
     if letters is None or isinstance(error, PenstockError):
         raise_user_error(error, context, function, value)
     letters.add(context, error, event_time=timestamp, value=_shown(value))
+
+
+def bury_what(
+    error: Exception, context: OperatorContext, function: Any, what: str, timestamp: int | None
+) -> None:
+    """Makes a dead letter of something that is not an element: a timer, a window that fires.
+
+    Raises:
+        PenstockError: As `bury` does.
+    """
+    letters = context.dead_letters
+    if letters is None or isinstance(error, PenstockError):
+        raise_user_error(error, context, function, during=what)
+    letters.add(context, error, event_time=timestamp, value=_cut(what))
+
+
+def bears_blame(error: Exception) -> bool:
+    """Whether an error of a table's program is about its rows, and not about penstock or the machine."""
+    return isinstance(error, (UserFunctionError, MalformedRecordError, JobExecutionError)) or not isinstance(
+        error, (PenstockError, MemoryError, AssertionError)
+    )
+
+
+def bury_row(error: Exception, context: OperatorContext, row: Any) -> None:
+    """Makes a dead letter of a row of a table."""
+    assert context.dead_letters is not None, "otherwise it fails the job"
+    context.dead_letters.add(context, error, value=_shown(row))
 
 
 def time_at(timestamps: list[int] | None, place: int) -> int | None:
@@ -187,4 +250,8 @@ def _shown(value: Any) -> str:
         text = repr(value)
     except Exception as error:  # a broken __repr__ must not hide the element's own failure
         return f"<{type(value).__name__} whose repr failed: {error}>"
+    return _cut(text)
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= _VALUE_CHARACTERS else text[:_VALUE_CHARACTERS] + "…"

@@ -23,9 +23,9 @@ from penstock.common.errors import InvariantError
 from penstock.common.ids import MAX_WATERMARK, MIN_TIMESTAMP, MIN_WATERMARK
 from penstock.functions.output_tag import OutputTag
 from penstock.functions.timers import TimeDomain
-from penstock.operators.dead_letters import bury, whole
+from penstock.operators.dead_letters import bury, bury_what, whole
 from penstock.operators.element_context import ElementContext
-from penstock.operators.failures import describe_place, raise_user_error
+from penstock.operators.failures import describe_place
 from penstock.operators.function_operator import FunctionOperator, bound
 from penstock.operators.results import Results
 from penstock.state.backend import KeyedStateBackend, Timer
@@ -106,15 +106,17 @@ class KeyedOperator(FunctionOperator):
         return None if due is None else due + 1
 
     def _fire(self, timers: list[Timer], domain: TimeDomain) -> None:
-        set_key = self.backend.set_current_key
-        timer = None
-        try:
-            for timer in timers:
-                set_key(timer.key)
-                self.on_timer(timer, domain)
-        except Exception as error:
-            at = f"a timer at {timer.time_ms} of key {timer.key!r}" if timer else "a timer"
-            raise_user_error(error, self.context, self.function, during=at)
+        set_key, rest = self.backend.set_current_key, iter(timers)
+        while True:
+            try:
+                for timer in rest:
+                    set_key(timer.key)
+                    self.on_timer(timer, domain)
+                break
+            except Exception as error:
+                at = f"a timer at {timer.time_ms} of key {timer.key!r}"
+                time_ms = timer.time_ms if domain is TimeDomain.EVENT_TIME else None
+                bury_what(error, self.context, self.function, at, time_ms)
         self.results.flush(timestamped=self.stamps_all_results or domain is TimeDomain.EVENT_TIME)
 
     # -- BATCH mode -----------------------------------------------------------------------------------------

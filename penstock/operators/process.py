@@ -55,7 +55,8 @@ class KeyedTimerOperator(KeyedOperator):
         ctx = self.element_context
         ctx.timestamp_ms = timer.time_ms
         ctx.domain = domain
-        self.results.add_all(self.function.on_timer(timer.time_ms, ctx), timer.time_ms)
+        call = whole(self.function.on_timer, self.context)
+        self.results.add_all(call(timer.time_ms, ctx), timer.time_ms)
 
 
 class KeyedProcessOperator(KeyedTimerOperator):

@@ -3,6 +3,9 @@
 Each split has a watermark generator of its own, and the subtask's watermark is the minimum over the splits
 that are neither finished nor idle: a split that is read late, or lags, is never overtaken by its neighbours.
 Periodic generators speak at the end of an epoch; punctuated ones whenever they like, and the batch is cut there.
+
+When the subtask's time is over, what was read and not emitted waits for the next epoch, as part of the state: a
+connector can go on behind a batch, not in the middle of it.
 """
 
 from __future__ import annotations
@@ -23,6 +26,8 @@ from penstock.common.watermark_strategy import (
 from penstock.connectors.source import ReaderContext, ReadLimit, SourceReader, SourceSplit
 from penstock.operators.base import Operator
 from penstock.operators.dead_letters import bury_record
+from penstock.operators.time_box import TimeBox, cut
+from penstock.operators.timestamps import assign_times
 
 
 class SplitWatermarks(WatermarkOutput):
@@ -56,6 +61,8 @@ class SourceOperator(Operator):
         self._bounded = bounded
         self._opened = False
         self._splits: dict[str, SplitWatermarks] = {}
+        self._box = TimeBox()
+        self._waiting: list[tuple[str, list[Any], list[int] | None]] = []
 
     def process_batch(self, input_index: int, values: list[Any], timestamps: list[int] | None) -> None:
         raise AssertionError("a source has no input")
@@ -74,16 +81,18 @@ class SourceOperator(Operator):
     def read(self, split: SourceSplit, position: Any, limit: ReadLimit) -> Iterator[tuple[Any, int, bool]]:
         """Reads one split and emits; yields (position, records so far, finished) after every batch.
 
-        The last yield of a split that was read to its end says finished. Stops at `limit.max_records`.
+        The last yield of a split that was read to its end says finished. Stops at `limit.max_records`, and when the
+        time is over.
         """
         count = 0
-        marks = self._watermarks_of(split.split_id)
+        if self._waiting:
+            return
         for batch in self._reader.read(split, position, limit):
-            self._emit(batch.values, batch.timestamps, marks)
+            self._emit_in_time(split.split_id, batch.values, batch.timestamps)
             position = batch.position
             count += len(batch.values)
             yield position, count, False
-            if limit.max_records is not None and count >= limit.max_records and batch.may_stop:
+            if batch.may_stop and self._enough(limit, count):
                 return
         finished = self._bounded if limit.split_ends is None else limit.split_ends
         if finished:
@@ -91,9 +100,40 @@ class SourceOperator(Operator):
             self._emit_combined()
         yield position, count, finished
 
+    def _enough(self, limit: ReadLimit, count: int) -> bool:
+        return (limit.max_records is not None and count >= limit.max_records) or self._box.over
+
+    def begin_reading(self, limit_ms: float | None) -> None:
+        """The subtask's time for reading begins."""
+        self._box.open(limit_ms)
+
+    @property
+    def waiting(self) -> int:
+        """How many elements were read and not emitted."""
+        return sum(len(values) for _, values, _ in self._waiting)
+
+    def emit_waiting(self) -> Iterator[None]:
+        """Emits what the epoch before had no time for, as far as there is time now."""
+        waiting, self._waiting = self._waiting, []
+        for split_id, values, timestamps in waiting:
+            self._emit_in_time(split_id, values, timestamps)
+            yield
+
+    def _emit_in_time(self, split_id: str, values: list[Any], timestamps: list[int] | None) -> None:
+        marks = self._watermarks_of(split_id)
+        sent, total = 0, len(values)
+        while sent < total:
+            size = 0 if self._waiting else self._box.portion(total - sent)
+            if size == 0:
+                self._waiting.append((split_id, *cut(values, timestamps, sent, total)))
+                return
+            self._emit(*cut(values, timestamps, sent, sent + size), marks)
+            sent += size
+
     def assign(self, split_ids: Iterable[str]) -> None:
         """These splits belong here from now on: each holds the watermark back even before it is read."""
         wanted = set(split_ids)
+        self._waiting = [rest for rest in self._waiting if rest[0] in wanted]
         for split_id in [s for s in self._splits if s not in wanted]:
             del self._splits[split_id]
         for split_id in wanted:
@@ -116,9 +156,9 @@ class SourceOperator(Operator):
             return
         assigner = self._strategy.timestamp_assigner
         if assigner is not None:
-            extract = assigner.extract_timestamp
-            before = timestamps or [MIN_TIMESTAMP] * len(values)
-            timestamps = [extract(v, t) for v, t in zip(values, before, strict=True)]
+            values, timestamps = assign_times(assigner, values, timestamps, self.context)
+            if not values:
+                return
         was_idle = marks.idle
         marks.idle = False
         marks.active_since_ms = self.context.clock.processing_time_ms
@@ -182,8 +222,9 @@ class SourceOperator(Operator):
             self._reader.close()
 
     def snapshot(self) -> Any:
-        return {**super().snapshot(), "splits": self._splits}
+        return {**super().snapshot(), "splits": self._splits, "waiting": self._waiting}
 
     def restore(self, states: Sequence[Any]) -> None:
         super().restore(states)
         self._splits = {split: marks for state in states for split, marks in state["splits"].items()}
+        self._waiting = [rest for state in states for rest in state.get("waiting", ())]

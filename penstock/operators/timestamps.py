@@ -22,6 +22,7 @@ from penstock.common.watermark_generators import (
 )
 from penstock.common.watermark_strategy import WatermarkStrategy
 from penstock.operators.base import Operator, OperatorContext, Output
+from penstock.operators.dead_letters import POISONED, bury, time_at
 from penstock.operators.failures import raise_user_error
 
 _BY_MAXIMUM = (BoundedOutOfOrdernessWatermarks, AscendingTimestampsWatermarks)
@@ -72,7 +73,12 @@ class TimestampsAndWatermarksOperator(Operator):
             return
         self._last_element_ms = self.context.clock.processing_time_ms
         self._set_idle(False)
-        assigned = self._assign(values, timestamps)
+        assigner = self.strategy.timestamp_assigner
+        assigned = timestamps
+        if assigner is not None:
+            values, assigned = assign_times(assigner, values, timestamps, self.context)
+            if not values:
+                return
         kind = type(self._generator)
         if kind in _BY_MAXIMUM or kind is NoWatermarksGenerator or self.context.batch_mode:
             if assigned is not None and kind in _BY_MAXIMUM:
@@ -80,25 +86,6 @@ class TimestampsAndWatermarksOperator(Operator):
             self.output.emit(values, assigned)
         else:
             self._emit_by_generator(values, assigned)
-
-    def _assign(self, values: list[Any], timestamps: list[int] | None) -> list[int] | None:
-        assigner = self.strategy.timestamp_assigner
-        if assigner is None:
-            return timestamps
-        extract = assigner.extract_timestamp
-        value = None
-        assigned: list[int] = []
-        append = assigned.append
-        try:
-            if timestamps is None:
-                for value in values:
-                    append(extract(value, MIN_TIMESTAMP))
-            else:
-                for value, old in zip(values, timestamps, strict=True):
-                    append(extract(value, old))
-        except Exception as error:
-            raise_user_error(error, self.context, assigner, value)
-        return assigned
 
     def _emit_by_generator(self, values: list[Any], timestamps: list[int] | None) -> None:
         on_event, pending = self._generator.on_event, self._pending
@@ -186,3 +173,27 @@ class TimestampsAndWatermarksOperator(Operator):
             super().restore(states)
             vars(self._generator).update(copy.deepcopy(states[0]["generator"]))
             self._idle, self._last_element_ms = states[0]["idle"], states[0]["last_element_ms"]
+
+
+def assign_times(
+    assigner: Any, values: list[Any], timestamps: list[int] | None, context: OperatorContext
+) -> tuple[list[Any], list[int]]:
+    """Elements and their event times, but for those on which the assigner raises, if they can be dead letters."""
+    extract = assigner.extract_timestamp
+    before = [MIN_TIMESTAMP] * len(values) if timestamps is None else timestamps
+    assigned: list[Any] = []
+    append = assigned.append
+    rest, poisoned = zip(values, before, strict=True), False
+    while True:
+        try:
+            for value, old in rest:
+                append(extract(value, old))
+            break
+        except Exception as error:
+            bury(error, context, assigner, value, time_at(timestamps, len(assigned)))
+            append(POISONED)
+            poisoned = True
+    if poisoned:
+        values = [v for v, time in zip(values, assigned, strict=True) if time is not POISONED]
+        assigned = [time for time in assigned if time is not POISONED]
+    return values, assigned

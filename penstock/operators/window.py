@@ -15,6 +15,7 @@ go through `MergingWindowSet`. For the commonest windows `window_aligned.py`, `w
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import repeat
 from typing import Any
 
@@ -22,6 +23,7 @@ from penstock.common.errors import InvariantError, ValidationError
 from penstock.common.ids import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.functions.base import RuntimeContext
 from penstock.functions.timers import TimeDomain
+from penstock.operators.dead_letters import POISONED, bury, bury_what, whole
 from penstock.operators.failures import raise_user_error
 from penstock.operators.keyed import KeyedOperator
 from penstock.operators.merging_window_set import MergingWindowSet
@@ -106,6 +108,7 @@ class WindowOperator(KeyedOperator):
         self._merging = MergingWindowSet(self.assigner, self.backend) if self.is_merging else None  # type: ignore[arg-type]
         self._late_dropped = self.context.metrics.counter(_LATE_COUNTER)
         self._is_event_time = self.assigner.is_event_time()
+        self._poison: Exception | None = None
         # Then the trigger's own timer is the clean-up timer: no need to set and delete it twice.
         self._trigger_cleans_up = (
             self._is_event_time and not self.allowed_lateness_ms and type(self.trigger) is EventTimeTrigger
@@ -118,17 +121,20 @@ class WindowOperator(KeyedOperator):
         assert select is not None
         set_key, add = self.backend.set_current_key, self.add_element
         times = repeat(MIN_TIMESTAMP) if timestamps is None else timestamps
-        value = None
-        try:
-            for value, timestamp in zip(values, times):  # noqa: B905 - `repeat` has no end
-                set_key(select(value))
-                add(value, timestamp)
-        except Exception as error:
-            raise_user_error(error, self.context, self.function, value)
+        rest = zip(values, times)  # noqa: B905 - `repeat` has no end
+        while True:
+            try:
+                for value, timestamp in rest:
+                    set_key(select(value))
+                    add(value, timestamp)
+                break
+            except Exception as error:
+                bury(error, self.context, self.function, value, None if timestamps is None else timestamp)
         self.results.flush()
 
     def add_element(self, value: Any, timestamp: int) -> None:
-        """Puts one element of the current key into its windows."""
+        """Puts one element of the current key into its windows, but for those in which its function raises."""
+        self._poison = None
         windows = self.assigner.assign_windows(value, timestamp, self.assigner_context)
         if self._merging is not None:
             added = self._add_merging(value, timestamp, windows)
@@ -144,6 +150,8 @@ class WindowOperator(KeyedOperator):
             and timestamp + self.allowed_lateness_ms <= self.current_watermark
         ):
             self.drop_late(value, timestamp)
+        if self._poison is not None:
+            raise self._poison
 
     def _add_merging(self, value: Any, timestamp: int, windows: Any) -> bool:
         merging = self._merging
@@ -160,17 +168,34 @@ class WindowOperator(KeyedOperator):
             if state_window is None:
                 raise InvariantError(f"window {actual!r} was added but is not in the set of its key")
             self._add_to(actual, state_window, value, timestamp)
+            if self._poison is not None and self.contents.is_empty():
+                merging.retire(actual)
         merging.persist()
         return added
 
     def _add_to(self, window: Any, state_window: Any, value: Any, timestamp: int) -> None:
         self.backend.set_current_namespace(state_window)
-        self.contents.add(value, timestamp)
+        try:
+            self.contents.add(value, timestamp)
+        except Exception as error:
+            self._left_out(error, window)
+            return
         self.trigger_context.window = window
-        result = self.trigger.on_element(value, timestamp, window, self.trigger_context)
+        try:
+            result = self.trigger.on_element(value, timestamp, window, self.trigger_context)
+        except Exception as error:  # the element is in the window: it cannot be left out any more
+            raise_user_error(error, self.context, self.trigger, value)
         if result is not TriggerResult.CONTINUE:
             self._act(result, window, state_window)
         self._register_cleanup(window)
+
+    def _left_out(self, error: Exception, window: Any) -> None:
+        """The window's function has refused the element: the window stays as it is, as long as it needs to."""
+        if self.context.dead_letters is None:
+            raise error
+        self._poison = error
+        if self._merging is not None:  # it may have become part of a longer one
+            self._register_cleanup(window)
 
     def drop_late(self, value: Any, timestamp: int) -> None:
         """The element came too late for all its windows."""
@@ -207,18 +232,23 @@ class WindowOperator(KeyedOperator):
             state_window = self._merging.state_window(window)
             if state_window is None:
                 return  # the window has become part of another one
-        self.trigger_context.window = window
         event_time = domain is TimeDomain.EVENT_TIME
-        if event_time:
-            result = self.trigger.on_event_time(timer.time_ms, window, self.trigger_context)
-        else:
-            result = self.trigger.on_processing_time(timer.time_ms, window, self.trigger_context)
+        result = self._triggered(timer, window, event_time)
         if result is not TriggerResult.CONTINUE:
             self._act(result, window, state_window)
         if event_time is self._is_event_time and timer.time_ms == self.cleanup_time(window):
             self._drop(window, state_window)
         if self._merging is not None:
             self._merging.persist()
+
+    def _triggered(self, timer: Timer, window: Any, event_time: bool) -> TriggerResult:
+        self.trigger_context.window = window
+        call = self.trigger.on_event_time if event_time else self.trigger.on_processing_time
+        try:
+            return call(timer.time_ms, window, self.trigger_context)
+        except Exception as error:  # nobody knows what becomes of the window then
+            at = f"a timer at {timer.time_ms} of {window!r}"
+            raise_user_error(error, self.context, self.trigger, during=at)
 
     def cleanup_time(self, window: Any) -> int:
         """When the window is dropped; MAX means never."""
@@ -250,8 +280,8 @@ class WindowOperator(KeyedOperator):
         backend = self.backend
         if result.is_fire():
             backend.set_current_namespace(state_window)
-            contents = self.contents.get()
-            if contents is not None:
+            contents = self.evaluated(window, self.contents.get)
+            if contents is not None and contents is not POISONED:
                 if self.evictor is not None:
                     self._emit_evicted(window, state_window, contents)
                 else:
@@ -262,15 +292,31 @@ class WindowOperator(KeyedOperator):
 
     def emit_window(self, window: Any, elements: Any) -> None:
         """Runs the window function for the current key."""
-        context = self.window_context.at(window)
-        results = self.window_function.process(self.backend.current_key, context, elements)
-        self.results.add_all(results, window.max_timestamp())
+        context, key = self.window_context.at(window), self.backend.current_key
+        process = whole(self.window_function.process, self.context)
+        results = self.evaluated(window, lambda: process(key, context, elements))
+        if results is not POISONED:
+            self.results.add_all(results, window.max_timestamp())
+
+    def evaluated(self, window: Any, evaluate: Callable[[], Any]) -> Any:
+        """What a function makes of a window; POISONED, and a dead letter, where it raises."""
+        try:
+            return evaluate()
+        except Exception as error:
+            if self.context.dead_letters is None:
+                raise
+            what = f"window {window!r} of key {self.backend.current_key!r}"
+            bury_what(error, self.context, self.function, what, window.max_timestamp())
+            return POISONED
 
     def _emit_evicted(self, window: Any, state_window: Any, elements: Any) -> None:
         assert self.evictor is not None and isinstance(self.contents, EvictableContents)
-        self.evictor.evict_before(elements, len(elements), window, self.evictor_context)
-        self.emit_window(window, [element.value for element in elements])
-        self.evictor.evict_after(elements, len(elements), window, self.evictor_context)
+        try:
+            self.evictor.evict_before(elements, len(elements), window, self.evictor_context)
+            self.emit_window(window, [element.value for element in elements])
+            self.evictor.evict_after(elements, len(elements), window, self.evictor_context)
+        except Exception as error:
+            raise_user_error(error, self.context, self.evictor, during=f"window {window!r}")
         self.backend.set_current_namespace(state_window)
         self.contents.replace(elements)
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from penstock.common.ids import MAX_TIMESTAMP
 from penstock.functions.timers import TimeDomain
-from penstock.operators.failures import raise_user_error
+from penstock.operators.dead_letters import POISONED, bury
 from penstock.operators.window import WindowOperator
 from penstock.operators.window_contents import CombinedContents
 from penstock.state.backend import Timer
@@ -46,10 +46,7 @@ class AlignedWindowOperator(WindowOperator):
             return
         if self._key_type is None and values:
             self._choose_key_type(values[0])
-        try:
-            self._fold(values, timestamps)
-        except _Failed as failure:
-            raise_user_error(failure.error, self.context, self.function, failure.value)
+        self._fold(values, timestamps)
         self.results.flush()
 
     def _choose_key_type(self, value: Any) -> None:
@@ -66,27 +63,29 @@ class AlignedWindowOperator(WindowOperator):
         start = end = _NO_WINDOW
         accumulators: dict[Any, Any] = {}
         over = False
-        value = None
-        try:
-            for value, time in zip(values, timestamps, strict=True):
-                if not start <= time < end:
-                    require_timestamp(time, self.assigner)
-                    start = time - (time - offset) % size
-                    end = start + size
-                    over = end - 1 <= watermark
-                    if not over:
-                        accumulators = fresh.setdefault(start, {})
-                key = select(value)
-                if over or type(key) is not key_type:
-                    self._add_slowly(key, value, time)
-                    continue
-                accumulator = accumulators.get(key)
-                if accumulator is None:
-                    accumulators[key] = self._first(key, start, end, value, add)
-                else:
-                    accumulators[key] = add(value, accumulator)
-        except Exception as error:
-            raise _Failed(error, value) from error
+        rest = zip(values, timestamps, strict=True)
+        while True:
+            try:
+                for value, time in rest:
+                    if not start <= time < end:
+                        require_timestamp(time, self.assigner)
+                        start = time - (time - offset) % size
+                        end = start + size
+                        over = end - 1 <= watermark
+                        if not over:
+                            accumulators = fresh.setdefault(start, {})
+                    key = select(value)
+                    if over or type(key) is not key_type:
+                        self._add_slowly(key, value, time)
+                        continue
+                    accumulator = accumulators.get(key)
+                    if accumulator is None:
+                        accumulators[key] = self._first(key, start, end, value, add)
+                    else:
+                        accumulators[key] = add(value, accumulator)
+                break
+            except Exception as error:
+                bury(error, self.context, self.function, value, time)
 
     def _add_slowly(self, key: Any, value: Any, time: int) -> None:
         self.backend.set_current_key(key)
@@ -113,7 +112,9 @@ class AlignedWindowOperator(WindowOperator):
             super().on_timer(timer, domain)
             return
         if timer.time_ms == window[1] - 1:
-            self.emit_window(window, (self.contents.result(accumulator),))
+            result = self.evaluated(window, lambda: self.contents.result(accumulator))
+            if result is not POISONED:
+                self.emit_window(window, (result,))
         self.backend.set_current_namespace(window)
         if timer.time_ms == self.cleanup_time(window):
             self.contents.state.clear()
@@ -154,11 +155,3 @@ class AlignedWindowOperator(WindowOperator):
 
 class _NoKeyType:
     """No key has this type."""
-
-
-class _Failed(Exception):
-    """Carries the element on which the loop stopped."""
-
-    def __init__(self, error: Exception, value: Any) -> None:
-        self.error = error
-        self.value = value

@@ -41,6 +41,10 @@ class WindowContents(ABC):
         """What the window's function gets: a list, or the combined value; None if nothing is there."""
 
     @abstractmethod
+    def is_empty(self) -> bool:
+        """Whether the window has no elements; asks no function."""
+
+    @abstractmethod
     def clear(self) -> None: ...
 
     @abstractmethod
@@ -64,6 +68,9 @@ class ListContents(WindowContents):
 
     def get(self) -> Any:
         return list(self.state.get()) or None
+
+    def is_empty(self) -> bool:
+        return not list(self.state.get())
 
     def clear(self) -> None:
         self.state.clear()
@@ -140,6 +147,9 @@ class CombinedContents(WindowContents):
     def get(self) -> Any:
         accumulator = self.state.value()
         return None if accumulator is None else (self.result(accumulator),)
+
+    def is_empty(self) -> bool:
+        return self.state.value() is None
 
     def clear(self) -> None:
         self.state.clear()

@@ -31,6 +31,7 @@ from math import gcd
 from typing import Any
 
 from penstock.common.ids import MIN_TIMESTAMP
+from penstock.operators.dead_letters import bury, bury_what
 from penstock.operators.failures import raise_user_error
 from penstock.operators.window import WindowOperator
 from penstock.operators.window_contents import CombinedContents
@@ -78,47 +79,49 @@ class PaneWindowOperator(WindowOperator):
         start = end = _NO_PANE
         due = chunk = 0
         over = False
-        value = None
-        try:
-            for value, time in zip(values, timestamps, strict=True):
-                if not start <= time < end:
-                    require_timestamp(time, self.assigner)
-                    start = time - (time - offset) % pane_ms
-                    end = start + pane_ms
-                    over = end - 1 <= watermark
-                    due = self._next_window_end(start) - 1
-                    chunk = self._state.chunk_of(start)
-                if start < since:
-                    self.drop_late(value, time)
-                    continue
-                key = select(value)
-                kind = key.__class__
-                entry = entries.get(key) if kind in _FLAT_KEYS else None
-                if entry is None or entry.key_type is not kind:
-                    entry = find(key)
-                known = entry.slots[slot]
-                if known is UNLOADED:
-                    known = self._state.load(entry, since)
-                panes = known.panes
-                if known.open == start and not over:
-                    panes[start] = add(value, panes[start])
-                    continue
-                # The pane is new, or this epoch has not changed it yet, or windows have read it.
-                accumulator = panes.get(start)
-                if accumulator is not None:
-                    panes[start] = add(value, accumulator)
-                else:
-                    panes[start] = first(value)
-                    if due < known.timer:
-                        known.timer = due
-                        self.backend.event_timers.register_entries(due, [entry])
-                known.open = start
-                known.changed.add(chunk)
-                dirty[entry] = None
-                if over:
-                    known.forget_merges()
-        except Exception as error:
-            raise_user_error(error, self.context, self.function, value)
+        rest = zip(values, timestamps, strict=True)
+        while True:
+            try:
+                for value, time in rest:
+                    if not start <= time < end:
+                        require_timestamp(time, self.assigner)
+                        start = time - (time - offset) % pane_ms
+                        end = start + pane_ms
+                        over = end - 1 <= watermark
+                        due = self._next_window_end(start) - 1
+                        chunk = self._state.chunk_of(start)
+                    if start < since:
+                        self.drop_late(value, time)
+                        continue
+                    key = select(value)
+                    kind = key.__class__
+                    entry = entries.get(key) if kind in _FLAT_KEYS else None
+                    if entry is None or entry.key_type is not kind:
+                        entry = find(key)
+                    known = entry.slots[slot]
+                    if known is UNLOADED:
+                        known = self._state.load(entry, since)
+                    panes = known.panes
+                    if known.open == start and not over:
+                        panes[start] = add(value, panes[start])
+                        continue
+                    # The pane is new, or this epoch has not changed it yet, or windows have read it.
+                    accumulator = panes.get(start)
+                    if accumulator is not None:
+                        panes[start] = add(value, accumulator)
+                    else:
+                        panes[start] = first(value)
+                        if due < known.timer:
+                            known.timer = due
+                            self.backend.event_timers.register_entries(due, [entry])
+                    known.open = start
+                    known.changed.add(chunk)
+                    dirty[entry] = None
+                    if over:
+                        known.forget_merges()
+                break
+            except Exception as error:
+                bury(error, self.context, self.function, value, time)
         self.results.flush()
 
     def _first_live_pane(self) -> int:
@@ -223,19 +226,23 @@ class PaneWindowOperator(WindowOperator):
         get_result, results, immutable = self.contents.finisher(), self.results, _IMMUTABLE
         passes_through = self.window_function.is_pass_through
         values: list[Any] = []
-        entry = None
-        try:
-            for entry, accumulator in fired:
-                result = get_result(accumulator if type(accumulator) in immutable else isolated(accumulator))
-                if passes_through:
-                    values.append(result)
-                else:
-                    self.backend.set_current_entry(entry)
-                    self.emit_window(window, (result,))
-                    self.window_function.clear(self.window_context.at(window))
-        except Exception as error:
-            at = f"window {window!r} of key {entry.key!r}" if entry else f"window {window!r}"
-            raise_user_error(error, self.context, self.function, during=at)
+        rest = iter(fired)
+        while True:
+            try:
+                for entry, accumulator in rest:
+                    result = get_result(
+                        accumulator if type(accumulator) in immutable else isolated(accumulator)
+                    )
+                    if passes_through:
+                        values.append(result)
+                    else:
+                        self.backend.set_current_entry(entry)
+                        self.emit_window(window, (result,))
+                        self.window_function.clear(self.window_context.at(window))
+                break
+            except Exception as error:
+                at = f"window {window!r} of key {entry.key!r}"
+                bury_what(error, self.context, self.function, at, window.max_timestamp())
         if tuple in set(map(type, values)):  # some may be tagged for a side output
             results.add_all(values, window[1] - 1)
         else:

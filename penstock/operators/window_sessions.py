@@ -18,6 +18,7 @@ from typing import Any
 
 from penstock.common.ids import MIN_TIMESTAMP
 from penstock.common.typeinfo import Types
+from penstock.operators.dead_letters import POISONED, bury
 from penstock.operators.failures import raise_user_error
 from penstock.operators.window import WindowOperator
 from penstock.operators.window_contents import CombinedContents
@@ -62,29 +63,31 @@ class SessionWindowOperator(WindowOperator):
         assert select is not None
         entries, find = self.backend.live_entries, self.backend.find_entry
         slot, dirty, read = self._state.index, self._state.dirty, self._state.read
-        value = None
-        try:
-            for value, time in zip(values, timestamps, strict=True):
-                if time == MIN_TIMESTAMP:
-                    require_timestamp(time, self.assigner)
-                key = select(value)
-                kind = key.__class__
-                entry = entries.get(key) if kind in _FLAT_KEYS else None
-                if entry is None or entry.key_type is not kind:
-                    entry = find(key)
-                sessions = entry.slots[slot]
-                if sessions is UNLOADED:
-                    sessions = read(entry)
-                end = time + gap_of(value)
-                if sessions:
-                    start, last, accumulator = sessions[-1]
-                    if start <= time <= last:
-                        sessions[-1] = (start, end if end > last else last, add(value, accumulator))
-                        dirty[entry] = None
-                        continue
-                self._add(entry, sessions or [], time, end, value)
-        except Exception as error:
-            raise_user_error(error, self.context, self.function, value)
+        rest = zip(values, timestamps, strict=True)
+        while True:
+            try:
+                for value, time in rest:
+                    if time == MIN_TIMESTAMP:
+                        require_timestamp(time, self.assigner)
+                    key = select(value)
+                    kind = key.__class__
+                    entry = entries.get(key) if kind in _FLAT_KEYS else None
+                    if entry is None or entry.key_type is not kind:
+                        entry = find(key)
+                    sessions = entry.slots[slot]
+                    if sessions is UNLOADED:
+                        sessions = read(entry)
+                    end = time + gap_of(value)
+                    if sessions:
+                        start, last, accumulator = sessions[-1]
+                        if start <= time <= last:
+                            sessions[-1] = (start, end if end > last else last, add(value, accumulator))
+                            dirty[entry] = None
+                            continue
+                    self._add(entry, sessions or [], time, end, value)
+                break
+            except Exception as error:
+                bury(error, self.context, self.function, value, time)
         self.results.flush()
 
     def _add(self, entry: Entry, sessions: list[Session], time: int, end: int, value: Any) -> None:
@@ -146,7 +149,9 @@ class SessionWindowOperator(WindowOperator):
         start, end, accumulator = session
         self.backend.set_current_entry(entry)
         window = TimeWindow(start, end)
-        self.emit_window(window, (self.contents.result(accumulator),))
+        result = self.evaluated(window, lambda: self.contents.result(accumulator))
+        if result is not POISONED:
+            self.emit_window(window, (result,))
         self.window_function.clear(self.window_context.at(window))
 
     def on_key_finished(self) -> None:

@@ -26,7 +26,7 @@ from penstock.common.errors import DamagedStateError, PenstockError, WorkerMemor
 from penstock.common.ids import EpochId, OperatorUid
 from penstock.common.restart import RestartStrategy
 from penstock.connectors.sink import Committer, SinkCoordinator
-from penstock.runtime.dead_letter_output import add_dead_letters
+from penstock.runtime.dead_letter_output import DeadLetterGathering
 from penstock.runtime.pacing import Pacing
 from penstock.runtime.plan import JobDefinition, LevelPlan, SourcePlan, SubtaskReport
 from penstock.runtime.progress import SINK_STATES, JobProgress
@@ -63,6 +63,8 @@ class CoordinatorSettings:
     retained_checkpoints: int = 1
     commit_attempts: int = 5
     run_all_in_one_epoch: bool = False
+    limit_ms: float | None = None
+    """For how long the tasks of an epoch take input; what they have not processed then waits for the next epoch."""
     max_epochs: int | None = None
     clock_ms: Callable[[], int] = lambda: int(time.time() * 1000)
 
@@ -119,6 +121,7 @@ class Coordinator:
         self._committers = committers
         self._storage = storage
         self._pacing = pacing
+        self._dead_letters = DeadLetterGathering(job)
         self._restart = restart
         self._settings = settings
         self._sink_coordinators = sink_coordinators or {}
@@ -131,6 +134,8 @@ class Coordinator:
         self._takes_requests = True
         self._cancelled = False
         self._unpublished: CheckpointMetadata | None = None
+        # Whether elements wait in subtasks; of a restored job nobody knows before its first epoch.
+        self._waiting = progress is not None
 
     # -- called from other threads -------------------------------------------------------------------
 
@@ -162,7 +167,7 @@ class Coordinator:
         at_the_end = SourcePlan((), frozenset(), last=True)
         plans = {(s.node.id, i): at_the_end for s in self._sources for i in range(s.node.parallelism)}
         try:
-            self._run_epoch(EpochId(self.progress.epoch + 1), self._settings.clock_ms(), plans)
+            self._run_epoch(EpochId(self.progress.epoch + 1), self._settings.clock_ms(), plans, None)
         except Exception:
             self._next_attempt()  # the job goes on, but not with what this epoch left in the workers
             raise
@@ -198,9 +203,9 @@ class Coordinator:
         now_ms = self._settings.clock_ms()
         plans, worthwhile = self._plan_sources(now_ms)
         timer_due = self._next_timer_ms is not None and self._next_timer_ms <= now_ms
-        if not worthwhile and not timer_due and not self._must_end():
+        if not worthwhile and not timer_due and not self._waiting and not self._must_end():
             return False
-        self._run_epoch(EpochId(self.progress.epoch + 1), now_ms, plans)
+        self._run_epoch(EpochId(self.progress.epoch + 1), now_ms, plans, self._settings.limit_ms)
         return True
 
     def _must_end(self) -> bool:
@@ -217,6 +222,7 @@ class Coordinator:
         for source in self._sources:
             group = source.alignment_group
             held_back = group is not None and group in slowest and source.is_ahead_of(slowest[group])
+            held_back = held_back or self._waiting
             by_subtask, busy = source.plan(splits[source.node.id], now_ms, budget, held_back)
             worthwhile = worthwhile or busy
             plans.update({(source.node.id, i): plan for i, plan in by_subtask.items()})
@@ -230,14 +236,20 @@ class Coordinator:
                 slowest[group] = min(slowest.get(group, watermark), watermark)
         return slowest
 
-    def _run_epoch(self, epoch: EpochId, now_ms: int, sources: dict[tuple[int, int], SourcePlan]) -> None:
+    def _run_epoch(
+        self,
+        epoch: EpochId,
+        now_ms: int,
+        sources: dict[tuple[int, int], SourcePlan],
+        limit_ms: float | None,
+    ) -> None:
         started = time.perf_counter()
-        plans = self._level_plans(epoch, now_ms, sources)
+        plans = self._level_plans(epoch, now_ms, sources, limit_ms)
         reports = self._runner.run(plans)  # the one Spark job of this epoch
         ran = time.perf_counter()
         progress = self.progress.after(epoch, reports, self.job)
         ends = coordinate(self._sink_coordinators, reports, progress.sinks, now_ms, progress.ended)
-        add_dead_letters(ends.commits, reports, self.job, epoch)
+        self._dead_letters.add(ends.commits, reports, epoch, now_ms)
         progress = replace(progress, sinks=ends.states)
         metadata = self._commit(epoch, progress, ends.commits)  # after this line the epoch has happened
         self._publish(metadata)
@@ -246,11 +258,16 @@ class Coordinator:
         self._pacing.observe(
             _busiest_read(reports), (ended - started) * 1000, self._work_ms(reports), growth_bytes
         )
+        self._pacing.left_over(_share_done(reports))
         self._learn(reports, ends.wake_ms)
         self.statistics.epoch_done(epoch, reports, (ended - started) * 1000, (ran - started) * 1000)
 
     def _level_plans(
-        self, epoch: EpochId, now_ms: int, sources: dict[tuple[int, int], SourcePlan]
+        self,
+        epoch: EpochId,
+        now_ms: int,
+        sources: dict[tuple[int, int], SourcePlan],
+        limit_ms: float | None,
     ) -> list[LevelPlan]:
         plans = []
         for level, stage_ids in enumerate(self.job.stages.levels):
@@ -259,7 +276,9 @@ class Coordinator:
                 for stage_id in stage_ids
                 for subtask in range(self.job.stages.stages[stage_id].parallelism)
             )
-            plans.append(LevelPlan(epoch, self._run_id, self._attempt_number, now_ms, level, subtasks))
+            plans.append(
+                LevelPlan(epoch, self._run_id, self._attempt_number, now_ms, level, subtasks, limit_ms)
+            )
         return plans
 
     def _commit(
@@ -320,13 +339,14 @@ class Coordinator:
         slowest: dict[int, float] = {}
         for report in reports:
             level = self.job.stages.stages[report.stage].level
-            slowest[level] = max(slowest.get(level, 0.0), report.busy_ms)
+            slowest[level] = max(slowest.get(level, 0.0), report.task_ms or report.busy_ms)
         return sum(slowest.values())
 
     def _learn(self, reports: Sequence[SubtaskReport], sinks_wake_ms: int | None) -> None:
         wakeups = [r.next_wakeup_ms for r in reports if r.next_wakeup_ms is not None]
         wakeups += [] if sinks_wake_ms is None else [sinks_wake_ms]
         self._next_timer_ms = min(wakeups, default=None)
+        self._waiting = any(report.waiting for report in reports)
         by_uid = {s.node.uid: s for s in self._sources}
         for report in reports:
             for node in report.nodes:
@@ -428,3 +448,12 @@ def _worth_a_retry(error: Exception) -> bool:
 
 def _busiest_read(reports: Sequence[SubtaskReport]) -> int:
     return max((sum(s.records for n in r.nodes for s in n.splits) for r in reports), default=0)
+
+
+def _share_done(reports: Sequence[SubtaskReport]) -> float:
+    """Of what the subtask with most left to do has received, the part that it has processed."""
+    shares = []
+    for report in (r for r in reports if r.waiting):
+        received = max((node.records_in for node in report.nodes), default=0)
+        shares.append(received / (received + report.waiting))
+    return min(shares, default=1.0)

@@ -1,77 +1,84 @@
-"""Dead letters of an epoch: gathered in the driver, committed with the epoch, and written to a folder.
+"""Dead letters of an epoch: gathered in the driver, bounded, and committed with the epoch like a sink's output.
 
-    <path>/<job id>-00000042.jsonl      those of epoch 42, a line of JSON each
-
-The name is made of job and epoch, so committing twice writes the same file. An epoch without dead letters has none.
+Where they go is in `dead_letter_destinations.py`. An epoch without dead letters leaves nothing.
 """
 
 from __future__ import annotations
 
-import json
-import posixpath
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from penstock.checkpoint.filesystem import filesystem_for
 from penstock.common.configuration import Configuration
 from penstock.common.ids import EpochId, OperatorUid
-from penstock.common.options import DeadLetterOptions
 from penstock.connectors.sink import Committer
-from penstock.operators.dead_letters import DeadLetter, limit_of, too_many
+from penstock.operators.dead_letters import limit_of, per_minute_of, too_many, too_often
+from penstock.runtime.dead_letter_destinations import EpochLetters, destinations
 from penstock.runtime.plan import JobDefinition, SubtaskReport
 
-__all__ = ["DEAD_LETTERS", "DeadLetterFolder", "add_dead_letters", "dead_letter_committer"]
+__all__ = ["DEAD_LETTERS", "DeadLetterGathering", "dead_letter_committer"]
 
 DEAD_LETTERS = OperatorUid("penstock-dead-letters")
 """Under this name they are among the commits of a checkpoint: as if it were a sink."""
+_MINUTE_MS = 60_000
 
 
-@dataclass(frozen=True)
-class EpochLetters:
-    """What an epoch has left; the committable."""
+class DeadLetterGathering:
+    """Takes the dead letters of one epoch after the other, and knows how many the last minute had.
 
-    job_id: str
-    epoch: int
-    letters: tuple[DeadLetter, ...]
-
-
-def add_dead_letters(
-    commits: dict[OperatorUid, list[Any]],
-    reports: Sequence[SubtaskReport],
-    job: JobDefinition,
-    epoch: EpochId,
-) -> None:
-    """Puts the epoch's dead letters among its commits.
-
-    Raises:
-        PenstockError: All operators together have more than the bound allows.
+    A driver that takes over begins to count anew.
     """
-    ordered = sorted(reports, key=lambda r: (r.stage, r.subtask))
-    letters = [letter for report in ordered for node in report.nodes for letter in node.dead_letters]
-    if not letters:
-        return
-    limit = limit_of(job.configuration)
-    if len(letters) > limit:
-        raise too_many(limit, letters[-1].error, letters[-1].operator)
-    commits[DEAD_LETTERS] = [EpochLetters(job.job_id, int(epoch), tuple(letters))]
+
+    def __init__(self, job: JobDefinition) -> None:
+        self._job = job
+        self._by_epoch: dict[int, tuple[int, int]] = {}
+
+    def add(
+        self,
+        commits: dict[OperatorUid, list[Any]],
+        reports: Sequence[SubtaskReport],
+        epoch: EpochId,
+        now_ms: int,
+    ) -> None:
+        """Puts the epoch's dead letters among its commits.
+
+        Raises:
+            PenstockError: All operators together have more than the bounds allow.
+        """
+        ordered = sorted(reports, key=lambda r: (r.stage, r.subtask))
+        letters = [letter for report in ordered for node in report.nodes for letter in node.dead_letters]
+        if not letters:
+            return
+        settings, last = self._job.configuration, letters[-1]
+        limit = limit_of(settings)
+        if len(letters) > limit:
+            raise too_many(limit, last.error, last.operator)
+        per_minute = per_minute_of(settings)
+        if per_minute is not None and self._in_a_minute(int(epoch), now_ms, len(letters)) > per_minute:
+            raise too_often(per_minute, last.error, last.operator)
+        commits[DEAD_LETTERS] = [EpochLetters(self._job.job_id, int(epoch), tuple(letters))]
+
+    def _in_a_minute(self, epoch: int, now_ms: int, count: int) -> int:
+        """How many there were in the minute that ends now; an epoch that is run again counts once."""
+        recent = {e: c for e, c in self._by_epoch.items() if c[0] > now_ms - _MINUTE_MS and e < epoch}
+        self._by_epoch = {**recent, epoch: (now_ms, count)}
+        return sum(count for _, count in self._by_epoch.values())
 
 
 def dead_letter_committer(configuration: Configuration) -> dict[OperatorUid, Committer]:
-    path = configuration.get(DeadLetterOptions.PATH)
-    return {DEAD_LETTERS: DeadLetterFolder(path)} if path else {}
+    found = destinations(configuration)
+    return {DEAD_LETTERS: found[0] if len(found) == 1 else _Several(found)} if found else {}
 
 
-class DeadLetterFolder(Committer):
-    """A file for each epoch."""
+class _Several(Committer):
+    """All of several destinations; each of them may be told twice."""
 
-    def __init__(self, path: str) -> None:
-        self._files, self._root = filesystem_for(path)
+    def __init__(self, destinations: Sequence[Committer]) -> None:
+        self._destinations = tuple(destinations)
 
     def commit(self, committables: Sequence[Any]) -> None:
-        for epoch in committables:
-            lines = "".join(
-                json.dumps(letter.as_dict(), ensure_ascii=False) + "\n" for letter in epoch.letters
-            )
-            name = f"{epoch.job_id}-{epoch.epoch:08}.jsonl"
-            self._files.write(posixpath.join(self._root, name), lines.encode("utf-8", "replace"))
+        for destination in self._destinations:
+            destination.commit(committables)
+
+    def close(self) -> None:
+        for destination in self._destinations:
+            destination.close()

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from penstock.common.errors import MissingDependencyError, ValidationError
 from penstock.common.surroundings import Surroundings, here, surround
+from penstock.runtime.spark.delivery import deliver
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -55,6 +56,7 @@ def bring_along(context: SparkContext, config: Mapping[str, str]) -> None:
         context.pythonExec = executable
     if context.master.startswith("local["):
         return
+    deliver(context)
     found = here()
     for path in (*found.files, *(path for path, _ in found.archives)):
         context.addFile(path, recursive=os.path.isdir(path))

@@ -13,13 +13,14 @@ copies the encoded bytes once; a format of our own around it would copy them onc
 from __future__ import annotations
 
 import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock.common.codecs import Codec, compile_codec
 from penstock.common.errors import InvariantError, TypeMismatchError
 from penstock.common.ids import MIN_WATERMARK
+from penstock.operators.time_box import TimeBox, cut
 from penstock.runtime.routing import Timestamps, connects, make_router
 
 if TYPE_CHECKING:
@@ -34,11 +35,15 @@ WATERMARK, IDLE, END = 0, 1, 2
 
 @dataclass(frozen=True)
 class ChannelStatus:
-    """What a channel's sender has said so far: its watermark, whether it is idle, whether it has ended."""
+    """What a channel's sender has said so far: its watermark, whether it is idle, whether it has ended.
+
+    On the wire `run` says which of possibly several runs of the sender's task is speaking (`attempts.py`).
+    """
 
     watermark: int = MIN_WATERMARK
     idle: bool = False
     ended: bool = False
+    run: int = 0
 
 
 class Mark(NamedTuple):
@@ -168,40 +173,83 @@ def first_status(first: Parcel) -> ChannelStatus:
     return first.start
 
 
-@dataclass
 class IncomingChannel:
-    """The receiving end of one channel: all of its parcels of this epoch."""
+    """The receiving end of one channel: the parcels of this epoch, and what waits from earlier ones.
 
-    codec: Codec
-    parcels: list[Parcel] = field(default_factory=list)
+    Attributes:
+        status: Where the channel stands: when the epoch began at first, then behind what was handed over.
+        parcels: What has not been handed over.
+    """
 
-    @property
-    def start(self) -> ChannelStatus:
-        return first_status(self.parcels[0])
+    def __init__(self, codec: Codec, parcels: list[Parcel], start: ChannelStatus | None = None) -> None:
+        self._codec = codec
+        self.sender = parcels[0].channel
+        self.status = self.start = start or first_status(parcels[0])
+        self.parcels = parcels
 
-    def items(self) -> Iterator[tuple[list[Any], Timestamps] | Mark]:
-        """Batches and marks, in the order in which they were sent."""
-        for parcel in self.parcels:
-            values = self.codec.decode_batch(parcel.values) if parcel.size else []
-            clock: list[int] | None = None
-            if parcel.timestamps is not None:
-                raw = array.array("q")
-                raw.frombytes(parcel.timestamps)
-                clock = raw.tolist()
+    def go_on_from(self, status: ChannelStatus, parcels: Sequence[Parcel]) -> None:
+        """Puts what was left of an earlier epoch in front."""
+        self.status = self.start = status
+        self.parcels = [*parcels, *self.parcels]
+
+    def repeat_status(self) -> None:
+        """What the sender has said before this epoch is said once more: who should have heard it may have changed."""
+        told = [Mark(0, WATERMARK, self.start.watermark)]
+        told += [Mark(0, IDLE, 1)] if self.start.idle else []
+        told += [Mark(0, END, 0)] if self.start.ended else []
+        repeated = self.parcels[0]._replace(size=0, values=b"", timestamps=None, marks=tuple(told))
+        self.go_on_from(ChannelStatus(), [repeated])
+
+    def items(self, box: TimeBox | None = None) -> Iterator[tuple[list[Any], Timestamps] | Mark]:
+        """Batches and marks, in the order in which they were sent, as long as there is time."""
+        while self.parcels:
+            parcel = self.parcels[0]
+            values = self._codec.decode_batch(parcel.values) if parcel.size else []
+            clock = _clock(parcel)
             sent = 0
-            for mark in parcel.marks:
-                if mark.position > sent:
-                    yield _cut(values, clock, sent, mark.position)
-                    sent = mark.position
-                yield mark
-            if sent < len(values):
-                yield _cut(values, clock, sent, len(values))
+            for number, mark in enumerate((*parcel.marks, None)):
+                end = len(values) if mark is None else mark.position
+                while sent < end:
+                    size = end - sent if box is None else box.portion(end - sent)
+                    if size == 0:
+                        self.parcels[0] = self._shortened(parcel, values, clock, sent, number)
+                        return
+                    yield cut(values, clock, sent, sent + size)
+                    sent += size
+                if mark is not None:
+                    self.status = _after(self.status, mark)
+                    yield mark
+            self.parcels.pop(0)
+
+    def _shortened(
+        self, parcel: Parcel, values: list[Any], clock: Timestamps, sent: int, mark: int
+    ) -> Parcel:
+        """The parcel without its first values and marks."""
+        if sent == 0 and mark == 0:
+            return parcel
+        left = len(values) - sent
+        return parcel._replace(
+            size=left,
+            values=self._codec.encode_batch(values[sent:]) if left else b"",
+            timestamps=None if clock is None else array.array("q", clock[sent:]).tobytes(),
+            marks=tuple(m._replace(position=m.position - sent) for m in parcel.marks[mark:]),
+        )
 
 
-def _cut(values: list[Any], clock: Timestamps, start: int, end: int) -> tuple[list[Any], Timestamps]:
-    if start == 0 and end == len(values):
-        return values, clock
-    return values[start:end], None if clock is None else clock[start:end]
+def _clock(parcel: Parcel) -> Timestamps:
+    if parcel.timestamps is None:
+        return None
+    raw = array.array("q")
+    raw.frombytes(parcel.timestamps)
+    return raw.tolist()
+
+
+def _after(status: ChannelStatus, mark: Mark) -> ChannelStatus:
+    if mark.kind == WATERMARK:
+        return ChannelStatus(max(status.watermark, mark.value), status.idle, status.ended)
+    if mark.kind == IDLE:
+        return ChannelStatus(status.watermark, bool(mark.value), status.ended)
+    return ChannelStatus(status.watermark, status.idle, True)
 
 
 def gather(

@@ -1,7 +1,8 @@
 """Runs the tasks of an epoch in this process, for tests: the same stages, parcels and reports, no Spark.
 
-Rows are pickled between levels as Spark would, so what cannot travel is found here too. `interfere` lets a
-test fail tasks, lose worker processes (`forget`) or run a task twice, at points of its choosing.
+Rows are pickled between levels as Spark would, so what cannot travel is found here too, and subtasks share tasks as
+they do on a machine of `SLOTS` cores. `interfere` lets a test fail tasks, lose worker processes (`forget`) or run a
+task twice, at points of its choosing.
 """
 
 from __future__ import annotations
@@ -16,11 +17,15 @@ import pyarrow as pa
 from penstock.common.errors import InvariantError
 from penstock.common.pickling import ship
 from penstock.runtime import worker
+from penstock.runtime.attempts import are_mixed
+from penstock.runtime.layout import lay_out
 from penstock.runtime.plan import JobDefinition, LevelPlan, SubtaskReport
 from penstock.runtime.worker import LevelTask, Passed, WorkerState
 
 Evaluate = Callable[[int, pa.Table], pa.Table]
 Interference = Callable[[LevelPlan, int], None]
+
+SLOTS = 2
 
 
 class InProcessEpochs:
@@ -38,6 +43,7 @@ class InProcessEpochs:
         self._submission = uuid.uuid4().hex
         self._interfere = interfere
         self._definition = ship(job)
+        self._tasks = lay_out(job.stages, None if job.batch_mode else SLOTS)
 
     def run(self, plans: Sequence[LevelPlan]) -> list[SubtaskReport]:
         rows: list[tuple[int, Any]] = []
@@ -50,28 +56,31 @@ class InProcessEpochs:
         expected = sum(self._job.stages.partitions(level) for level in range(len(plans)))
         if len(reports) != expected:
             raise InvariantError(f"{len(reports)} of {expected} subtasks reported")
+        if are_mixed(self._job, reports):
+            raise InvariantError("tasks have taken output of different runs of a task")
         return reports
 
     def _run_level(self, plan: LevelPlan, rows: list[Any], levels: int) -> list[Any]:
         last = plan.level + 1 == levels
-        following = None if last else self._job.stages.partitions(plan.level + 1)
+        following = None if last else self._tasks[plan.level + 1]
         produced: list[Any] = []
-        for partition in range(self._job.stages.partitions(plan.level)):
+        for number, partitions in enumerate(self._tasks[plan.level].members):
             if self._interfere is not None:
-                self._interfere(plan, partition)
-            mine = [row for row in rows if row[0] == partition]
+                for partition in partitions:
+                    self._interfere(plan, partition)
+            mine = [row for row in rows if row[0] == number]
             task = LevelTask(
                 self._submission,
                 lambda: self._definition,
                 pickle.loads(pickle.dumps(plan)),
                 following,
-                partition,
+                partitions,
             )
             produced.extend(pickle.loads(pickle.dumps(self._rows(task, mine))))
         return produced
 
     def _rows(self, task: LevelTask, rows: list[Any]) -> list[Any]:
-        stage, _ = self._job.stages.locate(task.plan.level, task.partition)
+        stage, _ = self._job.stages.locate(task.plan.level, task.partitions[0])
         if not stage.segments:
             return list(task.rows(rows))
         passed = Passed()

@@ -30,12 +30,13 @@ class NodeOutput(Output):
         self._consumers.setdefault(tag_id, []).append((node, input_index))
         self._channels.append((node, channel))
 
-    def begin_epoch(self, writers: dict[str | None, list[Any]]) -> None:
+    def begin_epoch(self, writers: dict[str | None, list[Any]], run: int = 0) -> None:
         self._writers = writers
         self.records = 0
+        status = ChannelStatus(self.status.watermark, self.status.idle, self.status.ended, run)
         for group in writers.values():
             for writer in group:
-                writer.begin(self.status)
+                writer.begin(status)
         for node, channel in self._channels:
             node.announce(channel, self.status)
 

@@ -16,6 +16,8 @@ FIRST_BUDGET = 50_000
 SMALLEST_BUDGET = 1_000
 LARGEST_BUDGET = 50_000_000
 BACKLOG_FACTOR = 8
+LIMIT_FACTOR = 3
+"""An epoch takes input for so many times its target, then what is left waits (`operators/time_box.py`)."""
 COMFORTABLE_BYTES = 512 << 20
 _GROWTH = 4.0
 _GROWTH_OF_BACKLOG = 16.0
@@ -61,6 +63,7 @@ class Pacing:
     """What a worker's memory is known not to be enough for, or more."""
     comfortable_bytes: int = COMFORTABLE_BYTES
     _cost: _Cost = field(default_factory=_Cost)
+    _behind: bool = False
 
     def next_budget(self) -> int:
         return min(self.fixed_budget or self.budget, self.ceiling)
@@ -69,6 +72,15 @@ class Pacing:
         """An epoch did not fit into a worker's memory: all later ones are at most a quarter of it."""
         self.ceiling = max(1, self.next_budget() // 4)
         self.budget = min(self.budget, self.ceiling)
+
+    def left_over(self, share_done: float) -> None:
+        """An epoch's time was not enough for what it read: the next ones read that much less.
+
+        Later epochs work off what waits and read nothing; they say nothing new.
+        """
+        if share_done < 1 and not self.fixed_budget and not self._behind:
+            self.budget = max(1, int(self.budget * share_done))
+        self._behind = share_done < 1
 
     def observe(
         self, records_of_busiest_subtask: int, elapsed_ms: float, work_ms: float, growth_bytes: int = 0

@@ -70,13 +70,14 @@ class NodePlan:
     """One operator subtask's committed state.
 
     `states` has one entry normally, none for a new operator, and any number after a change of parallelism.
-    `operator_states` likewise: its own list and broadcast state, or that of all former subtasks to be re-cut.
+    `operator_states` and `waiting` likewise: its own, or those of all former subtasks to be re-cut.
     """
 
     states: tuple[OperatorSubtaskState, ...] = ()
     operator_states: tuple[bytes | FileRef, ...] = ()
     keyed: KeyedStateRestore | None = None
     source: SourcePlan | None = None
+    waiting: tuple[bytes | FileRef, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,8 @@ class LevelPlan:
     processing_time_ms: int
     level: int
     subtasks: tuple[SubtaskPlan, ...]
+    limit_ms: float | None = None
+    """For how long a task takes input; None: until it has all."""
 
 
 @dataclass(frozen=True)
@@ -143,3 +146,11 @@ class SubtaskReport:
     error: BaseException | None = None
     growth_bytes: int = 0
     """What the worker needed for the epoch, beyond what it had before."""
+    task_ms: float = 0.0
+    """How long the subtask's task had worked when it was done; 0 if `busy_ms` says all."""
+    waiting: int = 0
+    """Elements that were received or read and have to wait for the next epoch."""
+    heard: Mapping[int, int] = field(default_factory=dict)
+    """Which runs of its senders the subtask has taken input from, by edge (`attempts.py`)."""
+    warm: bool = False
+    """The process had the committed state in memory: nothing was read to begin the epoch."""

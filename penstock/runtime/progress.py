@@ -76,6 +76,8 @@ class JobProgress:
     tokens: Mapping[tuple[int, int], str] = field(default_factory=dict)
     sinks: Mapping[OperatorUid, Any] = field(default_factory=dict)
     """What sinks that decide in the driver have left for the next epoch."""
+    claimed: bool = False
+    """The job owns the files of the checkpoint that it started from, and goes on with them."""
 
     def after(self, epoch: EpochId, reports: Iterable[SubtaskReport], job: JobDefinition) -> JobProgress:
         """The job after one more epoch, from what its tasks reported."""
@@ -97,7 +99,7 @@ class JobProgress:
             node_id: NodeProgress.committed(tuple(by_subtask[i] for i in sorted(by_subtask)))
             for node_id, by_subtask in states.items()
         }
-        return JobProgress(epoch, nodes, splits, tokens, self.sinks)
+        return JobProgress(epoch, nodes, splits, tokens, self.sinks, self.claimed)
 
     @property
     def ended(self) -> bool:
@@ -108,7 +110,7 @@ class JobProgress:
     ) -> SubtaskPlan:
         stage = job.stages.stages[stage_id]
         nodes = {
-            node_id: self._node_plan(job.graph.nodes[node_id], subtask, sources.get((node_id, subtask)))
+            node_id: self._node_plan(job, job.graph.nodes[node_id], subtask, sources.get((node_id, subtask)))
             for node_id in stage.nodes
         }
         ended = all(
@@ -120,22 +122,27 @@ class JobProgress:
     def _node(self, node_id: int) -> NodeProgress:
         return self.nodes.get(node_id, NodeProgress())
 
-    def _node_plan(self, node: StreamNode, subtask: int, source: SourcePlan | None) -> NodePlan:
+    def _node_plan(
+        self, job: JobDefinition, node: StreamNode, subtask: int, source: SourcePlan | None
+    ) -> NodePlan:
         restore = self._node(node.id).restore_of(subtask)
         return NodePlan(
             states=restore.states,
             operator_states=restore.operator_states,
-            keyed=self._keyed_restore(node, subtask, restore.keyed) if node.is_keyed else None,
+            keyed=self._keyed_restore(job, node, subtask, restore.keyed) if node.is_keyed else None,
             source=source,
+            waiting=restore.waiting,
         )
 
     def _keyed_restore(
-        self, node: StreamNode, subtask: int, handles: tuple[KeyedStateHandle, ...]
+        self, job: JobDefinition, node: StreamNode, subtask: int, handles: tuple[KeyedStateHandle, ...]
     ) -> KeyedStateRestore:
         groups = key_group_range(subtask, node.max_parallelism, node.parallelism)
         first, last = groups[0], groups[-1]
         take_snapshot = bool(handles) and (
-            not _is_exactly(handles, first, last) or wants_snapshot(handles[0])
+            not _is_exactly(handles, first, last)
+            or wants_snapshot(handles[0])
+            or (not self.claimed and _is_foreign(handles[0], job.storage.root))
         )
         return KeyedStateRestore(self.epoch, first, last, handles, take_snapshot)
 
@@ -143,6 +150,11 @@ class JobProgress:
 def _is_exactly(handles: tuple[KeyedStateHandle, ...], first: int, last: int) -> bool:
     """True if the files hold the subtask's key groups and no others: new deltas can simply follow them."""
     return len(handles) == 1 and (handles[0].first_key_group, handles[0].last_key_group) == (first, last)
+
+
+def _is_foreign(handle: KeyedStateHandle, root: str) -> bool:
+    """Whether the job depends on files that others may delete: those of a checkpoint that it does not own."""
+    return any(not ref.path.startswith(root + "/") for ref in handle.files)
 
 
 def wants_snapshot(handle: KeyedStateHandle) -> bool:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass, replace
 
+from penstock.checkpoint.handles import OperatorSubtaskState
 from penstock.checkpoint.metadata import CheckpointMetadata, SourceCheckpoint
 from penstock.checkpoint.resolve import OperatorDescription, RestorePlan, resolve_restore
+from penstock.checkpoint.savepoint import RunAll, one_by_one
 from penstock.checkpoint.storage import CheckpointStorage
 from penstock.common.configuration import Configuration
+from penstock.common.errors import NotSupportedError
 from penstock.common.options import StateOptions
 from penstock.graph.stream_graph import StreamGraph
 from penstock.runtime.progress import SINK_STATES, JobProgress, NodeProgress, SplitState
@@ -15,15 +19,84 @@ from penstock.runtime.progress import SINK_STATES, JobProgress, NodeProgress, Sp
 LOG = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
+class RestorePoint:
+    """What a job starts from. `path` is the checkpoint or savepoint that somebody named; None for its own."""
+
+    metadata: CheckpointMetadata
+    path: str | None = None
+    claimed: bool = False
+
+
 def find_restore_point(
-    storage: CheckpointStorage, configuration: Configuration, resumes: bool
-) -> CheckpointMetadata | None:
-    """The job's own newest complete checkpoint, else the one that the configuration names."""
+    storage: CheckpointStorage, configuration: Configuration, resumes: bool, run: RunAll = one_by_one
+) -> RestorePoint | None:
+    """The job's own newest complete checkpoint, else the one that the configuration names.
+
+    `run` is where the parts of a savepoint are read.
+    """
     path = configuration.get(StateOptions.RECOVERY_PATH)
     own = storage.newest_complete() if resumes else None
-    if own is not None or path is None:
-        return own
-    return storage.read_metadata(path)
+    if own is not None:
+        return RestorePoint(own)
+    if path is None:
+        return None
+    claims = claims_snapshot(configuration)
+    metadata = storage.read_metadata(path, run)
+    if claims and not storage.durable:
+        LOG.warning(
+            "%s is not claimed: a job without execution.checkpointing.dir cannot own a snapshot", path
+        )
+        claims = False
+    return RestorePoint(metadata if claims else _with_own_files(metadata, storage), path, claims)
+
+
+def tell_restore_point(job_name: str, point: RestorePoint, storage: CheckpointStorage) -> None:
+    """One line for whoever started the job: that it does not begin anew, and where it goes on."""
+    epoch = point.metadata.epoch
+    LOG.info(
+        "job '%s' goes on from checkpoint %d (%s)",
+        job_name,
+        epoch,
+        point.path or storage.checkpoint_path(epoch),
+    )
+
+
+def claims_snapshot(configuration: Configuration) -> bool:
+    """Whether the job becomes the owner of what it starts from.
+
+    Raises:
+        NotSupportedError: Flink's former mode, in which nobody was the owner.
+    """
+    given = configuration.get_string(StateOptions.CLAIM_MODE.key, "") or ""
+    if given.upper() == "LEGACY":
+        raise NotSupportedError(
+            "the restore mode LEGACY",
+            "nobody would know when files of the checkpoint may be deleted; Flink 2 has dropped it",
+            do="use CLAIM or NO_CLAIM (execution.state-recovery.claim-mode, --restore-mode)",
+        )
+    return str(configuration.get(StateOptions.CLAIM_MODE)).upper() == "CLAIM"
+
+
+def _with_own_files(metadata: CheckpointMetadata, storage: CheckpointStorage) -> CheckpointMetadata:
+    """Copies the files of subtasks that have ended, and so will never write any of their own."""
+
+    def copied(subtask: OperatorSubtaskState) -> OperatorSubtaskState:
+        foreign = [ref for ref in subtask.files if not ref.path.startswith(storage.root + "/")]
+        if not subtask.ended or not foreign:
+            return subtask
+        target = f"shared/ended/{metadata.epoch:08d}-"
+        own = {
+            ref: storage.write_file(target + ref.path.rpartition("/")[2], storage.read_file(ref))
+            for ref in foreign
+        }
+        return subtask.with_files(own)
+
+    operators = {
+        uid: replace(op, subtasks=tuple(copied(sub) for sub in op.subtasks))
+        for uid, op in metadata.operators.items()
+    }
+    return replace(metadata, operators=operators)
 
 
 def where_to_go_on_from(storage: CheckpointStorage) -> str:
@@ -54,7 +127,9 @@ def plan_restore(graph: StreamGraph, metadata: CheckpointMetadata, allow_non_res
     return plan
 
 
-def restored_progress(graph: StreamGraph, metadata: CheckpointMetadata, plan: RestorePlan) -> JobProgress:
+def restored_progress(
+    graph: StreamGraph, metadata: CheckpointMetadata, plan: RestorePlan, claimed: bool = False
+) -> JobProgress:
     """The job as the checkpoint left it; its next epoch follows the plan."""
     nodes, splits = {}, {}
     for node in graph.nodes:
@@ -63,7 +138,7 @@ def restored_progress(graph: StreamGraph, metadata: CheckpointMetadata, plan: Re
             nodes[node.id] = NodeProgress(states, plan.operators[node.uid])
         if node.uid in plan.sources:
             splits[node.id] = _split_states(plan.sources[node.uid])
-    return JobProgress(plan.epoch, nodes, splits, {}, metadata.properties.get(SINK_STATES, {}))
+    return JobProgress(plan.epoch, nodes, splits, {}, metadata.properties.get(SINK_STATES, {}), claimed)
 
 
 def _split_states(source: SourceCheckpoint) -> dict[str, SplitState]:

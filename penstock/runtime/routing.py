@@ -60,6 +60,15 @@ def connects(partitioner: Partitioner, source: int, sources: int, target: int, t
     return True
 
 
+def reaches_all(partitioner: Partitioner) -> bool:
+    """Whether every sender has a channel to every receiver, as most partitioners want it."""
+    return partitioner.kind not in (
+        PartitionerKind.FORWARD,
+        PartitionerKind.CATALYST,
+        PartitionerKind.RESCALE,
+    )
+
+
 def rescale_targets(source_subtask: int, sources: int, targets: int) -> range:
     """The group of targets that one source subtask feeds under RESCALE."""
     if targets >= sources:

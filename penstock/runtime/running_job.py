@@ -7,14 +7,36 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from penstock.common.errors import JobCancelledError, JobEndedError, JobExecutionError, PenstockError
+from penstock.checkpoint.contents import StateContents
+from penstock.common.errors import (
+    JobCancelledError,
+    JobEndedError,
+    JobExecutionError,
+    PenstockError,
+    ValidationError,
+)
 from penstock.common.job_execution_result import JobExecutionResult
 from penstock.common.job_id import JobID
 from penstock.common.job_status import JobStatus
 from penstock.runtime.coordinator import Coordinator, LoopRequest
+from penstock.runtime.state_queries import QueryableState, committed_state
 from penstock.runtime.statistics import JobStatistics
 
 SavepointWriter = Callable[[str], str]
+_JOBS: dict[str, RunningJob] = {}
+
+
+def running_job(name: str) -> RunningJob | None:
+    """The job of this process that has this id or this name; None if there is none.
+
+    Raises:
+        ValidationError: Several jobs have the name.
+    """
+    found = [job for job in list(_JOBS.values()) if name in (job.job_id, job.job_name)]
+    if len(found) > 1:
+        ids = ", ".join(job.job_id for job in found)
+        raise ValidationError(f"{len(found)} jobs are called '{name}'", do=f"use the id of one: {ids}")
+    return found[0] if found else None
 
 
 class RunningJob:
@@ -38,6 +60,7 @@ class RunningJob:
 
     def start(self) -> RunningJob:
         self._status = JobStatus.RUNNING
+        _JOBS[self.job_id] = self
         self._thread.start()
         return self
 
@@ -50,6 +73,7 @@ class RunningJob:
             self._status = JobStatus.FAILED
         finally:
             self._ended = time.time()
+            _JOBS.pop(self.job_id, None)
             try:
                 self._clean_up(self._status)
             finally:
@@ -105,6 +129,25 @@ class RunningJob:
     def accumulators(self) -> dict[str, Any]:
         return self.statistics.accumulators()
 
+    def query_state(self, uid: str, state: str) -> QueryableState:
+        """Committed keyed state of an operator, for looking up keys while the job runs.
+
+        Raises:
+            CheckpointError: There is no such operator or state, or nothing has been committed yet.
+            JobEndedError: The job has ended.
+        """
+
+        def newest() -> StateContents:
+            if self.has_ended:
+                raise JobEndedError(
+                    f"no state of job '{self.job_name}': it has ended ({self._status.name})",
+                    where=f"job {self.job_id}",
+                    do="read a savepoint or a checkpoint that it retained (penstock.state_processor)",
+                )
+            return committed_state(self._coordinator)
+
+        return QueryableState(newest, uid, state)
+
     def cancel(self) -> None:
         """Stops after undoing the running epoch; returns when the job is down."""
         self._coordinator.cancel()
@@ -135,6 +178,25 @@ class RunningJob:
             if drain:
                 self._coordinator.drain()
             return self._write_savepoint(_given(directory))
+
+        path = self._ask(stop, ends_job=True)
+        self._done.wait()
+        return path
+
+    def cancel_with_savepoint(self, directory: str | None = None) -> str:
+        """Writes a savepoint and cancels the job there, as `cancel` would; returns its path.
+
+        Unlike a job that is stopped, a cancelled one keeps its checkpoints if the configuration says so, and `wait`
+        raises.
+
+        Raises:
+            JobEndedError: The job ended by itself before.
+        """
+
+        def stop() -> str:
+            path = self._write_savepoint(_given(directory))
+            self._coordinator.cancel()
+            return path
 
         path = self._ask(stop, ends_job=True)
         self._done.wait()

@@ -13,7 +13,7 @@ import pickle
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -26,21 +26,15 @@ from penstock.common.key_groups import key_group_range
 from penstock.common.pickling import dumps, loads
 from penstock.graph.stages import Stage
 from penstock.graph.stream_graph import StreamEdge, StreamGraph, StreamNode
-from penstock.graph.transformations import OperatorTransformation
 from penstock.metrics import MetricGroup
 from penstock.operators.base import EpochClock, Operator, OperatorContext
 from penstock.operators.dead_letters import DeadLetters
 from penstock.operators.sink import SinkOperator
 from penstock.operators.source import SourceOperator
+from penstock.runtime.attempts import ENDED, number_of
 from penstock.runtime.batch_sort import KeySortedBuffer
-from penstock.runtime.exchange import (
-    ChannelStatus,
-    ExchangeWriter,
-    Mark,
-    Parcel,
-    element_channel,
-    gather,
-)
+from penstock.runtime.exchange import ChannelStatus, ExchangeWriter, Parcel
+from penstock.runtime.feeding import Feeding, Incoming
 from penstock.runtime.node import NodeOutput, NodeRuntime
 from penstock.runtime.plan import (
     JobDefinition,
@@ -51,16 +45,10 @@ from penstock.runtime.plan import (
     SubtaskPlan,
     SubtaskReport,
 )
-from penstock.runtime.tables.parcels import TableChannel, TableWriter, carries_tables, from_bytes
+from penstock.runtime.tables.parcels import TableWriter, carries_tables, from_bytes
 from penstock.state.backend import next_handle
 from penstock.state.factory import open_keyed_backend
 from penstock.state.operator import MemoryOperatorStateBackend
-
-Incoming = dict[int, list[Any]]
-"""The channels of each edge."""
-
-ENDED = "ended"
-"""The token of a subtask that has nothing more to do."""
 
 # State above this size goes to a file of its own instead of into the checkpoint's metadata.
 INLINE_STATE_BYTES = 256 * 1024
@@ -104,17 +92,11 @@ class StageInstance:
         self.nodes: dict[int, NodeRuntime] = {
             node_id: self._make_node(job.graph.nodes[node_id], attempt_number) for node_id in stage.acts[act]
         }
-        self._edges_in = [e for e in (*stage.exchanges_in, *stage.local_edges) if self._enters(e)]
+        self._feeding = Feeding(job.graph, stage, act, subtask, self.nodes)
         self._edges_out = [e for e in (*stage.exchanges_out, *stage.local_edges) if self._leaves(e)]
         self._wire()
 
     # -- building ------------------------------------------------------------------------------------
-
-    def _enters(self, edge_id: int) -> bool:
-        edge = self.job.graph.edges[edge_id]
-        return edge.target in self.nodes and (
-            edge.source not in self.nodes or edge_id in self.stage.exchanges_in
-        )
 
     def _leaves(self, edge_id: int) -> bool:
         edge = self.job.graph.edges[edge_id]
@@ -169,7 +151,7 @@ class StageInstance:
             configuration=job.configuration,
             job_parameters=job.job_parameters,
             storage=self._storage,
-            dead_letters=DeadLetters.of(job.configuration),
+            dead_letters=DeadLetters.of(job.configuration, node.name, str(node.uid)),
         )
 
     def _wire(self) -> None:
@@ -193,6 +175,7 @@ class StageInstance:
         parcels: Iterable[Parcel],
         tables: Sequence[pa.Table] = (),
         token: str | None = None,
+        limit_ms: float | None = None,
     ) -> Iterator[Item]:
         """Runs the epoch; yields parcels as they fill up and, last, the report.
 
@@ -200,6 +183,7 @@ class StageInstance:
             parcels: What came through exchanges, and from earlier acts.
             tables: What came out of the segment before this act.
             token: The name of the attempt, which all acts share; the first one makes it.
+            limit_ms: For how long input is taken; what is left then waits for the next epoch.
         """
         started = time.perf_counter()
         token = token or uuid.uuid4().hex
@@ -209,15 +193,15 @@ class StageInstance:
         self._clock.processing_time_ms = plan.processing_time_ms
         self._clock.attempt = token
         snapshots = self._begin(mine, warm)
-        incoming = gather(self.job.graph, self._edges_in, self.subtask, parcels, open_channel)
+        incoming = self._feeding.gather(parcels)
         self._announce(plan, incoming)
         for node in self._live():
             node.operator.on_processing_time()
         yield from self._drain()
-        for _ in self._feed(incoming, tables):
+        for _ in self._feeding.feed(incoming, tables, limit_ms):
             yield from self._drain()
         progress: dict[int, list[SplitProgress]] = {}
-        for _ in self._read_sources(mine, progress):
+        for _ in self._read_sources(mine, progress, limit_ms):
             yield from self._drain()
         for node in self._live():
             node.operator.end_epoch()
@@ -225,7 +209,7 @@ class StageInstance:
         yield from self._flush()
         report = self._report(plan, mine, token, snapshots, progress, started)
         self.token = token
-        yield report
+        yield replace(report, warm=warm)
 
     def _live(self) -> list[NodeRuntime]:
         return [node for node in self.nodes.values() if not node.ended]
@@ -233,6 +217,8 @@ class StageInstance:
     def _begin(self, mine: SubtaskPlan, warm: bool) -> dict[int, FileRef | None]:
         """Brings all state to what the plan says is committed."""
         snapshots: dict[int, FileRef | None] = {}
+        if not warm:
+            self._feeding.waiting = ()
         for node_id, node in self.nodes.items():
             plan = mine.nodes[node_id]
             context = node.operator.context
@@ -246,6 +232,7 @@ class StageInstance:
                 node.operator.open()
             if not warm:
                 self._restore_node(node, plan)
+                self._feeding.waiting += tuple(w for blob in plan.waiting for w in self._load(blob))
         self._opened = True
         return snapshots
 
@@ -275,12 +262,7 @@ class StageInstance:
             node.records = 0
             if node.operator.context.dead_letters is not None:
                 node.operator.context.dead_letters.begin_epoch()
-        for edge_id, channels in incoming.items():
-            edge = graph.edges[edge_id]
-            for channel in channels:
-                name = (edge_id, channel.parcels[0].channel)
-                self.nodes[edge.target].register(name, edge.input_index)
-                self.nodes[edge.target].announce(name, channel.start)
+        self._feeding.announce(incoming)
         self._writers = []
         for node_id, node in self.nodes.items():
             writers: dict[str | None, list[Any]] = {}
@@ -290,47 +272,22 @@ class StageInstance:
                     writer = make_writer(graph, edge, self.subtask, plan.epoch)
                     writers.setdefault(edge.tag_id, []).append(writer)
                     self._writers.append((edge_id, writer))
-            node.output.begin_epoch(writers)
+            node.output.begin_epoch(writers, number_of(self._clock.attempt))
         for node in self._live():
             node.operator.begin_epoch()
 
-    def _feed(self, incoming: Incoming, tables: Sequence[pa.Table]) -> Iterator[None]:
-        """Hands over what came through the exchanges: input by input, channel by channel."""
-        segment = self.stage.segments[self.act - 1] if self.act else None
-        for edge_id in sorted(incoming, key=self._feeding_order):
-            edge = self.job.graph.edges[edge_id]
-            node = self.nodes[edge.target]
-            for table in tables if edge_id == segment else ():
-                node.receive_table(edge.input_index, table)
-                yield
-            for channel in incoming[edge_id]:
-                name = (edge_id, channel.parcels[0].channel)
-                for item in channel.items():
-                    if isinstance(item, Mark):
-                        node.receive_from(name, item)
-                    elif isinstance(item, pa.Table):
-                        node.receive_table(edge.input_index, item)
-                        yield
-                    else:
-                        node.receive(edge.input_index, item[0], item[1])
-                        yield
-                channel.parcels.clear()
-
-    def _feeding_order(self, edge_id: int) -> tuple[int, bool, int, int]:
-        edge = self.job.graph.edges[edge_id]
-        transformation = self.job.graph.nodes[edge.target].transformation
-        first = None
-        if isinstance(transformation, OperatorTransformation):
-            first = transformation.requires_broadcast_first
-        return edge.target, edge.input_index != first, edge.input_index, edge_id
-
-    def _read_sources(self, mine: SubtaskPlan, progress: dict[int, list[SplitProgress]]) -> Iterator[None]:
+    def _read_sources(
+        self, mine: SubtaskPlan, progress: dict[int, list[SplitProgress]], limit_ms: float | None
+    ) -> Iterator[None]:
         for node_id, node in self.nodes.items():
             operator, plan = node.operator, mine.nodes[node_id].source
             if plan is None or node.ended or not isinstance(operator, SourceOperator):
                 continue
             done = progress.setdefault(node_id, [])
             operator.assign(plan.assigned)
+            operator.begin_reading(limit_ms)
+            for _ in operator.emit_waiting():
+                yield
             for read in plan.reads:
                 position, count, finished = read.position, 0, False
                 for position, count, finished in operator.read(read.split, read.position, read.limit):  # noqa: B007
@@ -389,9 +346,21 @@ class StageInstance:
                 )
             )
         busy_ms = (time.perf_counter() - started) * 1000
+        waiting = sum(w.values for w in self._feeding.waiting)
+        waiting += sum(o.waiting for o in self._operators() if isinstance(o, SourceOperator))
         return SubtaskReport(
-            self.stage.id, self.subtask, token, tuple(reports), min(wakeups, default=None), busy_ms
+            self.stage.id,
+            self.subtask,
+            token,
+            tuple(reports),
+            min(wakeups, default=None),
+            busy_ms,
+            waiting=waiting,
+            heard=self._feeding.heard,
         )
+
+    def _operators(self) -> list[Operator]:
+        return [node.operator for node in self.nodes.values()]
 
     def _state_of(
         self, node: NodeRuntime, plan: LevelPlan, before: NodePlan, snapshot: FileRef | None
@@ -400,12 +369,14 @@ class StageInstance:
         context = operator.context
         runtime = {"operator": operator.snapshot(), "status": node.output.status, **_metrics(operator)}
         function = operator.function_state() if not node.ended else None
+        waiting = self._feeding.waiting_for(context.uid)
         return OperatorSubtaskState(
             keyed=self._keyed_handle(context, plan, before, snapshot),
             operator_state=self._inline(context.operator_state.snapshot()),
             function_state=None if function is None else self._inline(dumps(function)),
             runtime_state=self._inline(dumps(runtime)),
             ended=node.ended,
+            waiting=self._inline(dumps(waiting)) if waiting else None,
         )
 
     def _keyed_handle(
@@ -465,11 +436,6 @@ def make_writer(graph: StreamGraph, edge: StreamEdge, subtask: int, seed: int) -
     if carries_tables(edge):
         return TableWriter(graph, edge, subtask, seed)
     return ExchangeWriter(graph, edge, subtask, seed)
-
-
-def open_channel(edge: StreamEdge, parcels: list[Parcel]) -> Any:
-    """The receiving end of a channel."""
-    return TableChannel(parcels) if carries_tables(edge) else element_channel(edge, parcels)
 
 
 def _was_ended(plan: NodePlan) -> bool:

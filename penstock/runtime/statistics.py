@@ -17,13 +17,18 @@ RECENT_EPOCHS = 500
 
 @dataclass(frozen=True)
 class EpochTiming:
-    """How long an epoch took: all of it, and the Spark job alone."""
+    """How long an epoch took: all of it, and the Spark job alone.
+
+    `warm` of its `subtasks` had their state in the memory of the process they ran in.
+    """
 
     epoch: EpochId
     total_ms: float
     spark_ms: float
     busy_ms: float
     records: int
+    subtasks: int = 0
+    warm: int = 0
 
 
 @dataclass
@@ -56,7 +61,8 @@ class JobStatistics:
         read = sum(s.records for r in reports for n in r.nodes for s in n.splits)
         self.records_read += read
         busy_ms = sum(r.busy_ms for r in reports)
-        self.recent.append(EpochTiming(epoch, total_ms, spark_ms, busy_ms, read))
+        warm = sum(r.warm for r in reports)
+        self.recent.append(EpochTiming(epoch, total_ms, spark_ms, busy_ms, read, len(reports), warm))
         watermarks: dict[OperatorUid, int] = {}
         for report in reports:
             for node in report.nodes:

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import cloudpickle
 
-from penstock.checkpoint.metadata import CheckpointMetadata
+from penstock.checkpoint.claims import claim
+from penstock.checkpoint.savepoint import RunAll, one_by_one, write_savepoint
 from penstock.checkpoint.storage import CheckpointStorage
+from penstock.common.config_check import check_configuration
 from penstock.common.configuration import Configuration
-from penstock.common.errors import MissingDependencyError, PenstockError, ValidationError
+from penstock.common.errors import PenstockError, ValidationError
 from penstock.common.ids import OperatorUid
 from penstock.common.job_status import JobStatus
 from penstock.common.options import (
@@ -49,19 +51,27 @@ from penstock.runtime.coordinator import Coordinator, CoordinatorSettings, Epoch
 from penstock.runtime.dead_letter_output import dead_letter_committer
 from penstock.runtime.dependencies import bring_along, collect_dependencies
 from penstock.runtime.identity import JobIdentity, choose_identity, mark_ended
-from penstock.runtime.pacing import COMFORTABLE_BYTES, Pacing
+from penstock.runtime.pacing import COMFORTABLE_BYTES, LIMIT_FACTOR, Pacing
 from penstock.runtime.plan import JobDefinition
 from penstock.runtime.progress import JobProgress
-from penstock.runtime.restoring import find_restore_point, plan_restore, restored_progress
+from penstock.runtime.restoring import (
+    find_restore_point,
+    plan_restore,
+    restored_progress,
+    tell_restore_point,
+)
 from penstock.runtime.running_job import RunningJob
 from penstock.runtime.source_planner import SourcePlanner
 from penstock.runtime.spark.epoch_job import EpochJobs
 from penstock.runtime.spark.session import get_spark
+from penstock.runtime.spark.workers import run_in_tasks
 from penstock.runtime.tables.sink import TableSinkOperator
 from penstock.runtime.tables.source import TableSourceOperator
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_LARGE_STATE_BYTES = 32 << 20
 
 
 def submit_job(
@@ -81,12 +91,14 @@ def submit_job(
     Raises:
         ValidationError: The program cannot run; nothing was started.
     """
+    check_configuration(configuration)
     collect_dependencies(configuration.to_dict())
     graph = _stream_graph(sinks, configuration)
     place = _Place.choose(configuration, job_name, graph)
     job = _define(graph, configuration, job_name, place)
     committers = {**_committers(graph), **dead_letter_committer(configuration)}
-    progress, restored = _restored(graph, job.storage, configuration, place, committers)
+    run = one_by_one if make_runner else _in_tasks(configuration)
+    progress, restored = _restored(graph, job, configuration, place, committers, run)
     sources = [
         SourcePlanner(node, job.configuration, restored.get(node.uid))
         for node in graph.nodes
@@ -94,6 +106,7 @@ def submit_job(
     ]
     bounded = all(_is_bounded(node) for node in graph.nodes if node.is_source)
     fixed = configuration.contains(EpochOptions.MAX_RECORDS)
+    target_ms = to_millis(configuration.get(EpochOptions.TARGET))
     coordinator = Coordinator(
         job,
         make_runner(job) if make_runner else _on_spark(job, configuration),
@@ -101,7 +114,7 @@ def submit_job(
         committers,
         job.storage,
         Pacing(
-            to_millis(configuration.get(EpochOptions.TARGET)),
+            target_ms,
             bounded,
             configuration.get(EpochOptions.MAX_RECORDS) if fixed else None,
             comfortable_bytes=_comfortable_bytes(configuration.get(WorkerOptions.MEMORY_LIMIT)),
@@ -111,11 +124,13 @@ def submit_job(
             durable=place.durable,
             retained_checkpoints=configuration.get(CheckpointingOptions.NUM_RETAINED),
             run_all_in_one_epoch=job.batch_mode,
+            limit_ms=None if job.batch_mode or fixed else LIMIT_FACTOR * target_ms,
         ),
         progress,
         _sink_coordinators(graph),
     )
-    return RunningJob(job_name, coordinator, _savepoint_writer(coordinator, configuration), place.end).start()
+    write_savepoint = _savepoint_writer(coordinator, configuration, run)
+    return RunningJob(job_name, coordinator, write_savepoint, place.end).start()
 
 
 def _comfortable_bytes(limit_bytes: int | None) -> int:
@@ -280,22 +295,27 @@ def _sink_coordinators(graph: StreamGraph) -> dict[OperatorUid, SinkCoordinator]
 
 def _restored(
     graph: StreamGraph,
-    storage: CheckpointStorage,
+    job: JobDefinition,
     configuration: Configuration,
     place: _Place,
     committers: dict[OperatorUid, Committer],
+    run: RunAll,
 ) -> tuple[JobProgress | None, dict[OperatorUid, Any]]:
     """Progress and enumerator states of the checkpoint to start from, its output published once more."""
-    resumes = place.durable and place.identity.resumes
-    metadata: CheckpointMetadata | None = find_restore_point(storage, configuration, resumes)
-    if metadata is None:
+    storage, resumes = job.storage, place.durable and place.identity.resumes
+    point = find_restore_point(storage, configuration, resumes, run)
+    if point is None:
         return None, {}
+    metadata = point.metadata
     allow = bool(configuration.get(StateOptions.IGNORE_UNCLAIMED))
     plan = plan_restore(graph, metadata, allow_non_restored=allow)  # a refused restore leaves no trace
     storage.sweep()
+    if point.claimed and point.path is not None:
+        claim(storage, point.path, metadata)
     publish_commits(metadata, committers, attempts=5)
+    tell_restore_point(job.job_name, point, storage)
     enumerators = {uid: source.enumerator for uid, source in plan.sources.items()}
-    return restored_progress(graph, metadata, plan), enumerators
+    return restored_progress(graph, metadata, plan, point.claimed), enumerators
 
 
 def _on_spark(job: JobDefinition, configuration: Configuration) -> EpochRunner:
@@ -321,7 +341,20 @@ def _spark_options(configuration: Configuration) -> dict[str, str]:
     return {k: str(v) for k, v in configuration.to_dict().items() if k.startswith("spark.")}
 
 
-def _savepoint_writer(coordinator: Coordinator, configuration: Configuration) -> Callable[[str], str]:
+def _in_tasks(configuration: Configuration) -> RunAll:
+    """Parts of a large state are written and read by Spark tasks; a small one is quicker done here."""
+
+    def run(function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+        if len(items) < 2 or sum(item.size_bytes for item in items) < _LARGE_STATE_BYTES:
+            return one_by_one(function, items)
+        return run_in_tasks(get_spark(_spark_options(configuration)).sparkContext, function, items)
+
+    return run
+
+
+def _savepoint_writer(
+    coordinator: Coordinator, configuration: Configuration, run: RunAll
+) -> Callable[[str], str]:
     def write(directory: str) -> str:
         target = directory or configuration.get(CheckpointingOptions.SAVEPOINT_DIRECTORY)
         if not target:
@@ -329,10 +362,7 @@ def _savepoint_writer(coordinator: Coordinator, configuration: Configuration) ->
                 "no directory for the savepoint",
                 do="pass one, or set execution.checkpointing.savepoint-dir",
             )
-        try:
-            from penstock.checkpoint.savepoint import write_savepoint
-        except ImportError as error:
-            raise MissingDependencyError(f"savepoints need a package: {error}") from error
-        return write_savepoint(target, coordinator.describe(coordinator.progress), coordinator.job.storage)
+        described = coordinator.describe(coordinator.progress)
+        return write_savepoint(target, described, coordinator.job.storage, run)
 
     return write

@@ -1,6 +1,6 @@
-"""What runs inside a Spark task: find the stage that the partition stands for and take it through the epoch.
+"""What runs inside a Spark task: find the stages that its partitions stand for and take them through the epoch.
 
-Rows between levels are pairs (partition of the next level, item), an item being a parcel with its
+Rows between levels are pairs (task of the next level, item), an item being a parcel with its
 destination, a finished report on its way to the driver, or the news that a task failed. A failure is data,
 not an exception: Spark would run a task that raises again, which cannot help against an error in a user's
 function and would ignore the job's restart strategy.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import pickle
 import sys
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -18,8 +19,10 @@ import pyarrow as pa
 
 from penstock.common.errors import InvariantError, PenstockError
 from penstock.common.surroundings import Surroundings
+from penstock.runtime.attempts import ENDED
 from penstock.runtime.exchange import Parcel
 from penstock.runtime.garbage import SURVIVORS
+from penstock.runtime.layout import LevelTasks
 from penstock.runtime.memory_guard import (
     GUARD,
     OverMemoryLimit,
@@ -28,7 +31,7 @@ from penstock.runtime.memory_guard import (
     memory_error,
 )
 from penstock.runtime.plan import JobDefinition, LevelPlan, SubtaskReport
-from penstock.runtime.stage import ENDED, Carried, Item, Outgoing, StageInstance, repeat_end, towards_act
+from penstock.runtime.stage import Carried, Item, Outgoing, StageInstance, repeat_end, towards_act
 
 # Chained operators call each other: three frames per operator in a stage.
 sys.setrecursionlimit(max(sys.getrecursionlimit(), 20_000))
@@ -115,40 +118,60 @@ class Passed:
 
 @dataclass(frozen=True)
 class LevelTask:
-    """The task of one partition of a level.
+    """The task of some partitions of a level; of one, if their stage has several acts.
 
     Args:
-        job: Finds the job's definition; called when the process sees the job for the first time.
-        next_partitions: How many the next level has; None on the last level, whose rows go to the driver.
+        definition: Finds the job's definition; called when the process sees the job for the first time.
+        following: The tasks of the next level; None on the last level, whose rows go to the driver.
     """
 
     submission: str
     definition: Callable[[], bytes]
     plan: LevelPlan
-    next_partitions: int | None
-    partition: int
+    following: LevelTasks | None
+    partitions: tuple[int, ...]
 
     @property
-    def _width(self) -> int:
-        return self.next_partitions or 1
+    def partition(self) -> int:
+        """The one partition of a stage with several acts."""
+        (partition,) = self.partitions
+        return partition
 
     def rows(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """Rows in, rows out: the task of a stage with one act."""
+        """Rows in, rows out: the task of stages with one act, one partition after the other."""
         GUARD.begin_task()
+        started = time.perf_counter()
         parcels = yield from self._received(rows)
         if parcels is None:
             return
-        for item in self._run(0, parcels, (), None):
-            if isinstance(item, Outgoing):
-                yield _towards(item, self.plan.level, self._width), item
-            elif isinstance(item, SubtaskReport):
-                yield from self._reported(item)
+        for number, partition in enumerate(self._in_turn()):
+            limit_ms = self._limit_ms(number, started)
+            for item in self._run(partition, 0, parcels.pop(partition, []), (), None, limit_ms):
+                if isinstance(item, Outgoing):
+                    yield self._towards(item), item
+                elif isinstance(item, SubtaskReport):
+                    elapsed_ms = (time.perf_counter() - started) * 1000
+                    yield from self._reported(replace(item, task_ms=elapsed_ms))
+                    if item.error is not None:
+                        return
+
+    def _in_turn(self) -> tuple[int, ...]:
+        """The partitions, each epoch beginning with another: the last ones may get no time."""
+        first = self.plan.epoch % len(self.partitions)
+        return self.partitions[first:] + self.partitions[:first]
+
+    def _limit_ms(self, number: int, started: float) -> float | None:
+        """The share of the task's time for its next partition."""
+        if self.plan.limit_ms is None:
+            return None
+        left_ms = self.plan.limit_ms - (time.perf_counter() - started) * 1000
+        return max(0.0, left_ms) / (len(self.partitions) - number)
 
     def first_act(self, rows: Iterable[Row], passed: Passed) -> Iterator[pa.Table]:
         """The first of several acts; yields what Catalyst computes on, and leaves the rest in `passed`."""
         GUARD.begin_task()
         received = self._received(rows)
-        parcels: list[Parcel] | None = None
+        parcels: dict[int, list[Parcel]] | None = None
         while True:
             try:
                 passed.rows.append(next(received))
@@ -156,7 +179,7 @@ class LevelTask:
                 parcels = done.value
                 break
         if parcels is not None:
-            yield from self._act(0, parcels, (), passed, None)
+            yield from self._act(0, parcels.get(self.partition, []), (), passed, None)
 
     def later_act(
         self, act: int, before: Passed, tables: Sequence[pa.Table], passed: Passed
@@ -182,9 +205,9 @@ class LevelTask:
     def _act(
         self, act: int, parcels: list[Parcel], tables: Sequence[pa.Table], passed: Passed, token: str | None
     ) -> Iterator[pa.Table]:
-        for item in self._run(act, parcels, tables, token):
+        for item in self._run(self.partition, act, parcels, tables, token):
             if isinstance(item, Outgoing):
-                passed.rows.append((_towards(item, self.plan.level, self._width), item))
+                passed.rows.append((self._towards(item), item))
             elif isinstance(item, Carried):
                 passed.carried.append(item)
             elif isinstance(item, SubtaskReport):
@@ -198,31 +221,56 @@ class LevelTask:
         if passed.report is not None:
             yield from self._reported(passed.report)
 
-    def _received(self, rows: Iterable[Row]) -> Generator[Row, None, list[Parcel] | None]:
-        """Passes on what is not for this level; answers the parcels, or None if the level before has failed."""
-        parcels, failed = [], False
+    def _received(self, rows: Iterable[Row]) -> Generator[Row, None, dict[int, list[Parcel]] | None]:
+        """Passes on what is not for this level; answers the parcels by partition.
+
+        None if the level before has failed.
+        """
+        parcels: dict[int, list[Parcel]] = {}
+        failed = False
         for _, item in rows:
             if isinstance(item, SubtaskReport):
                 failed = failed or item.error is not None
-                yield self.partition % self._width, item
+                yield self._any_task, item
             elif isinstance(item, Outgoing):
                 if item.level == self.plan.level:
-                    parcels.append(item.parcel)
+                    parcels.setdefault(item.partition, []).append(item.parcel)
                 else:
-                    yield _towards(item, self.plan.level, self._width), item
+                    yield self._towards(item), item
         return None if failed else parcels
+
+    @property
+    def _width(self) -> int:
+        return 1 if self.following is None else len(self.following)
+
+    @property
+    def _any_task(self) -> int:
+        """A task of the next level that takes what only has to reach the driver."""
+        return self.partitions[0] % self._width
+
+    def _towards(self, item: Outgoing) -> int:
+        """The task of the next level that a parcel is for, or that carries it further."""
+        if self.following is not None and item.level == self.plan.level + 1:
+            return self.following.task_of[item.partition]
+        return item.partition % self._width
 
     def _reported(self, report: SubtaskReport) -> Iterator[Row]:
         if report.error is None:
-            yield self.partition % self._width, report
+            yield self._any_task, report
         else:
             for target in range(self._width):  # everybody downstream must know: their input is incomplete
                 yield target, report
 
     def _run(
-        self, act: int, parcels: list[Parcel], tables: Sequence[pa.Table], token: str | None
+        self,
+        partition: int,
+        act: int,
+        parcels: list[Parcel],
+        tables: Sequence[pa.Table],
+        token: str | None,
+        limit_ms: float | None = None,
     ) -> Iterator[Item]:
-        plan, partition = self.plan, self.partition
+        plan = self.plan
         instance, limit_bytes = None, 0
         try:
             job = WORKER.job(self.submission, self.definition)
@@ -234,7 +282,7 @@ class LevelTask:
                 yield from repeat_end(job, *job.stages.locate(plan.level, partition), plan, mine)
                 return
             instance = WORKER.instance(job, plan, partition, act)
-            items = instance.run_epoch(plan, mine, parcels, tables, token)
+            items = instance.run_epoch(plan, mine, parcels, tables, token, limit_ms)
             for item in GUARD.watched(items, limit_bytes):
                 yield _with_growth(item) if isinstance(item, SubtaskReport) else item
             if instance.ended:
@@ -261,10 +309,6 @@ def _with_growth(report: SubtaskReport) -> SubtaskReport:
     return replace(report, growth_bytes=growth_bytes)
 
 
-def _towards(item: Outgoing, level: int, width: int) -> int:
-    return item.partition if item.level == level + 1 else item.partition % width
-
-
 def merged(before: SubtaskReport | None, report: SubtaskReport) -> SubtaskReport:
     """The report of a stage's acts as one."""
     if before is None or report.error is not None:
@@ -275,6 +319,9 @@ def merged(before: SubtaskReport | None, report: SubtaskReport) -> SubtaskReport
         nodes=(*before.nodes, *report.nodes),
         next_wakeup_ms=min(wakeups, default=None),
         busy_ms=before.busy_ms + report.busy_ms,
+        warm=before.warm and report.warm,
+        waiting=before.waiting + report.waiting,
+        heard={**before.heard, **report.heard},
         growth_bytes=max(before.growth_bytes, report.growth_bytes),
     )
 

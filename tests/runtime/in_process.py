@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -48,6 +50,27 @@ def failing_times(n: int, at_epoch: int, error: Callable[[], BaseException]) -> 
             raise error()
 
     return interfere
+
+
+class StopAt:
+    """Stops a job with a savepoint when an epoch has run: it is held back until the request is there."""
+
+    def __init__(self, epoch: int) -> None:
+        self._epoch = epoch
+        self._job: Any = None
+        self._reached = threading.Event()
+
+    def __call__(self, plan: Any, partition: int) -> None:
+        if plan.epoch == self._epoch:
+            self._reached.set()
+            while self._job is None or not self._job.coordinator._requests:
+                time.sleep(0.001)
+
+    def stop(self, job: RunningJob, folder: Any) -> str:
+        """Returns the path of the savepoint."""
+        assert self._reached.wait(60), "the job never came to the epoch"
+        self._job = job
+        return job.stop_with_savepoint(directory=str(folder))
 
 
 class Chaos:

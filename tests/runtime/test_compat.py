@@ -21,7 +21,7 @@ def test_a_pyflink_module_is_the_penstock_module_itself() -> None:
 
 def test_a_module_that_penstock_lacks_cannot_be_imported() -> None:
     install_pyflink_alias()
-    with pytest.raises(ModuleNotFoundError, match=r"pyflink\.no_such_module"):
+    with pytest.raises(ModuleNotFoundError, match=r"not supported: the module pyflink\.no_such_module"):
         importlib.import_module("pyflink.no_such_module")
 
 

@@ -54,7 +54,7 @@ def transfer(graph: StreamGraph, batches: dict[int, list[Any]]) -> dict[int, dic
                     got.append((item.kind, item.value))
                 else:
                     got.extend(item[0])
-            result.setdefault(target, {})[channel.parcels[0].channel] = got
+            result.setdefault(target, {})[channel.sender] = got
     return result
 
 

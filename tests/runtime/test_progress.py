@@ -8,6 +8,7 @@ import pytest
 
 from penstock.checkpoint.handles import FileRef, KeyedStateHandle, OperatorSubtaskState
 from penstock.checkpoint.metadata import CheckpointMetadata, OperatorCheckpoint, SourceCheckpoint
+from penstock.checkpoint.storage import CheckpointStorage
 from penstock.common import Types, WatermarkStrategy
 from penstock.common.configuration import Configuration
 from penstock.common.errors import StateMigrationError
@@ -21,7 +22,7 @@ from penstock.graph.transformations import SinkTransformation
 from penstock.runtime import submit
 from penstock.runtime.plan import JobDefinition, NodePlan
 from penstock.runtime.progress import wants_snapshot
-from penstock.runtime.restoring import plan_restore, restored_progress
+from penstock.runtime.restoring import RestorePoint, plan_restore, restored_progress
 
 
 def program(parallelism: int) -> StreamGraph:
@@ -41,7 +42,9 @@ def checkpoint(parallelism: int) -> CheckpointMetadata:
     keyed, plain = [], []
     for i in range(parallelism):
         groups = key_group_range(i, 128, parallelism)
-        handle = KeyedStateHandle(7, groups[0], groups[-1], None, (FileRef(f"d{i}", 1, "00"),))
+        handle = KeyedStateHandle(
+            7, groups[0], groups[-1], None, (FileRef(f"/chk/job/shared/d{i}", 1, "00"),)
+        )
         keyed.append(OperatorSubtaskState(handle, b"o%d" % i, None, b"r%d" % i))
         plain.append(OperatorSubtaskState(None, None, None, b"s%d" % i))
     operators = {
@@ -52,8 +55,9 @@ def checkpoint(parallelism: int) -> CheckpointMetadata:
     return CheckpointMetadata(7, "job", "name", 0, operators, sources)
 
 
-def definition(graph: StreamGraph) -> JobDefinition:
-    return JobDefinition("job", "name", graph, plan_stages(graph), {}, {}, False, "memory", None, "")  # type: ignore[arg-type]
+def definition(graph: StreamGraph, job_id: str = "job") -> JobDefinition:
+    storage = CheckpointStorage("/chk", job_id)
+    return JobDefinition(job_id, "name", graph, plan_stages(graph), {}, {}, False, "memory", storage, "")
 
 
 @pytest.mark.parametrize("before", [1, 2, 3])
@@ -75,13 +79,23 @@ def test_the_epoch_after_a_restore_follows_the_restore_plan(before: int, after: 
                 assert planned.keyed.take_snapshot == (before != after)
 
 
+@pytest.mark.parametrize("claimed", [True, False])
+def test_a_job_that_does_not_own_the_files_it_started_from_writes_its_own(claimed: bool) -> None:
+    graph, metadata = program(2), checkpoint(2)
+    decided = plan_restore(graph, metadata, allow_non_restored=False)
+    progress, job = restored_progress(graph, metadata, decided, claimed), definition(graph, "another")
+    (keyed,) = (node for node in graph.nodes if node.is_keyed)
+    plan = progress.subtask_plan(job, job.stages.stage_of[keyed.id], 0, {}).nodes[keyed.id].keyed
+    assert plan is not None and plan.take_snapshot == (not claimed)
+
+
 def test_a_restore_that_is_refused_publishes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     published: list[Any] = []
     metadata = checkpoint(1)
     metadata.operators["gone"] = OperatorCheckpoint(
         "gone", "Gone", 1, 128, (OperatorSubtaskState(None, b"state"),)
     )
-    monkeypatch.setattr(submit, "find_restore_point", lambda *_: metadata)
+    monkeypatch.setattr(submit, "find_restore_point", lambda *_: RestorePoint(metadata))
     monkeypatch.setattr(submit, "publish_commits", lambda *_, **__: published.append(1))
     env = StreamExecutionEnvironment.get_execution_environment()
     sink = SinkTransformation(

@@ -19,7 +19,7 @@ from penstock.common.group_codes import group_codes
 from penstock.common.key_groups import key_group_for, key_group_range
 from penstock.common.typeinfo import Types
 from penstock.delta.base import Batch, DeltaContext, DeltaOperator
-from penstock.delta.columnar.key_groups import names_of_groups
+from penstock.delta.columnar.key_groups import for_groups, names_of_groups
 from penstock.delta.columns import Ints
 from penstock.state.descriptors import ValueStateDescriptor
 
@@ -44,7 +44,8 @@ class GroupedTables:
 
     def __init__(self, context: DeltaContext, name: str) -> None:
         backend = context.keyed_state
-        self._state = backend.get_partitioned_state(ValueStateDescriptor(name, Types.PICKLED_BYTE_ARRAY()))
+        descriptor = ValueStateDescriptor(name, Types.PICKLED_BYTE_ARRAY())
+        self._state = backend.get_partitioned_state(for_groups(descriptor))
         self._set_key = backend.set_current_key
         self._max_parallelism = context.max_parallelism
         groups = key_group_range(context.subtask_index, context.max_parallelism, context.parallelism)

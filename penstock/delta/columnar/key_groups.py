@@ -20,6 +20,7 @@ from penstock.common.key_hashes import can_hash, key_groups, key_hashes
 from penstock.delta.base import DeltaContext, Row
 from penstock.delta.columns import Ints
 from penstock.formats.arrow_rows import RowReader, columns_type
+from penstock.state.descriptors import StateDescriptor
 
 _FOREIGN = "a row came to a subtask that does not own its key"
 
@@ -65,6 +66,12 @@ class KeyGroups:
         if group not in self.names:
             raise InvariantError(_FOREIGN)
         return group
+
+
+def for_groups(descriptor: StateDescriptor) -> StateDescriptor:
+    """The descriptor of a state that is kept per key group."""
+    descriptor.by_group = True
+    return descriptor
 
 
 def by_group(table: pa.Table, groups: Ints) -> Iterator[tuple[int, pa.Table]]:

@@ -23,7 +23,7 @@ import pyarrow as pa
 from penstock.common.datatypes import DataType
 from penstock.common.typeinfo import Types
 from penstock.delta.base import DeltaContext
-from penstock.delta.columnar.key_groups import KeyGroups
+from penstock.delta.columnar.key_groups import KeyGroups, for_groups
 from penstock.state.descriptors import MapStateDescriptor
 
 Merge = Callable[[pa.Table], pa.Table]
@@ -78,8 +78,9 @@ class TableLog:
     ) -> None:
         pickled = Types.PICKLED_BYTE_ARRAY()
         backend = context.keyed_state
-        self._ids = backend.get_partitioned_state(MapStateDescriptor(f"{name}-ids", pickled, pickled))
-        self._tables = backend.get_partitioned_state(MapStateDescriptor(name, pickled, pickled))
+        ids, tables = (MapStateDescriptor(n, pickled, pickled) for n in (f"{name}-ids", name))
+        self._ids = backend.get_partitioned_state(for_groups(ids))
+        self._tables = backend.get_partitioned_state(for_groups(tables))
         self._kept: dict[bytes, StoredTable] = {}
         self._set_key = backend.set_current_key
         self._groups = KeyGroups(context, key_types)

@@ -23,6 +23,7 @@ import pyarrow as pa
 from penstock.delta.columns import names
 from penstock.formats.arrow_rows import arrow_type
 from penstock.runtime.garbage import SURVIVORS
+from penstock.runtime.layout import LevelTasks
 from penstock.runtime.plan import JobDefinition
 from penstock.runtime.spark.kept_shuffles import keyed_bytes
 from penstock.runtime.spark.plan_delivery import receive_plan
@@ -41,12 +42,19 @@ _BATCH_ROWS = 1 << 16
 
 @dataclass(frozen=True)
 class TaskSource:
-    """Finds, inside a task, what the task is to do."""
+    """Finds, inside a task, what the task is to do.
+
+    Attributes:
+        tasks: Those of its level; Spark's partition i is task `order[i]`.
+        following: Those of the next level; None on the last one.
+    """
 
     submission: str
     definition: Definition
     level: int
-    next_partitions: int | None
+    tasks: LevelTasks
+    order: tuple[int, ...]
+    following: LevelTasks | None
 
     def task(self) -> LevelTask:
         from pyspark import TaskContext
@@ -55,14 +63,15 @@ class TaskSource:
         assert context is not None
         SURVIVORS.before_task()
         plan = receive_plan(self.level, lambda: self.job().storage)
-        return LevelTask(self.submission, self.definition, plan, self.next_partitions, context.partitionId())
+        mine = self.tasks.members[self.order[context.partitionId()]]
+        return LevelTask(self.submission, self.definition, plan, self.following, mine)
 
     def job(self) -> JobDefinition:
         return WORKER.job(self.submission, self.definition)
 
     def out(self, rows: Iterable[Any]) -> Iterator[bytes]:
         """Rows as they leave the level: towards a shuffle, or pickled for the driver."""
-        if self.next_partitions is not None:
+        if self.following is not None:
             return keyed_bytes(rows)
         return (pickle.dumps([row], protocol=5) for row in rows)
 

@@ -9,7 +9,7 @@ sockets), and payloads pass through the JVM as plain byte arrays instead of bein
 from __future__ import annotations
 
 import functools
-import itertools
+import logging
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -18,19 +18,27 @@ from pyspark.errors import PySparkException
 
 from penstock.common.errors import InvariantError, PenstockError
 from penstock.common.pickling import ship
+from penstock.runtime.attempts import are_mixed
+from penstock.runtime.layout import LevelTasks, lay_out
 from penstock.runtime.plan import JobDefinition, LevelPlan, SubtaskReport
 from penstock.runtime.spark.acts import TaskSource, staged
 from penstock.runtime.spark.kept_shuffles import ShuffleCleaner, shuffled
 from penstock.runtime.spark.plan_delivery import PlanDelivery
 from penstock.runtime.spark.results import Results
-from penstock.runtime.spark.workers import in_workers
+from penstock.runtime.spark.slots import Slot, Slots, in_lane, lanes_of, located, pruned
+from penstock.runtime.spark.workers import in_workers, want_imports
 from penstock.runtime.worker import WORKER
 
 if TYPE_CHECKING:
     from pyspark import RDD, Broadcast, SparkContext
     from pyspark.sql import SparkSession
 
+    from penstock.graph.stages import Stage
     from penstock.graph.transformations import CatalystSegment
+
+
+LOG = logging.getLogger(__name__)
+_RUNS = 3
 
 
 class SparkJobError(PenstockError):
@@ -54,7 +62,7 @@ class EpochJobs:
     """Runs the epochs of one job on a SparkContext.
 
     The RDDs of an epoch are made when the job starts and run again for each of its epochs; what differs from epoch
-    to epoch reaches the tasks beside them (`plan_delivery.py`).
+    to epoch reaches the tasks beside them (`plan_delivery.py`). They are made anew when executors come or go.
 
     Args:
         make_session: Gives the Spark session for linear SQL; asked only if the job has some.
@@ -66,6 +74,7 @@ class EpochJobs:
         job: JobDefinition,
         make_session: Callable[[], SparkSession] | None = None,
     ) -> None:
+        want_imports(spark_context)
         self._sc = spark_context
         self._job = job
         self._submission = uuid.uuid4().hex
@@ -75,16 +84,31 @@ class EpochJobs:
         self._plans = PlanDelivery(spark_context, job.storage, self._submission)
         self._cleaner = ShuffleCleaner(spark_context)
         self._chain: Results | None = None
+        self._places = Slots(spark_context)
+        self._slots: tuple[Slot, ...] = ()
         self._shuffles: list[int] = []
         self._session: SparkSession | None = None
 
     def run(self, plans: Sequence[LevelPlan]) -> list[SubtaskReport]:
         """Runs all levels and returns the report of every subtask of every stage.
 
+        If Spark has run a task again after some had taken its output, all of the epoch is run again.
+
         Raises:
             SparkJobError: Spark could not finish the job.
             PenstockError: A task reported it; the first one, if several did.
         """
+        for _ in range(_RUNS):
+            reports = self._run_once(plans)
+            if not are_mixed(self._job, reports):
+                return reports
+            LOG.warning("epoch %d is run again: Spark had to repeat tasks after a loss", plans[0].epoch)
+        raise SparkJobError(
+            f"epoch {plans[0].epoch} was run {_RUNS} times, and each time Spark repeated tasks already in use",
+            do="look at Spark's log for executors that are lost",
+        )
+
+    def _run_once(self, plans: Sequence[LevelPlan]) -> list[SubtaskReport]:
         rows = self._submit(plans)
         reports = [item for _, item in rows if isinstance(item, SubtaskReport)]
         for report in reports:
@@ -111,48 +135,58 @@ class EpochJobs:
 
     def _prepared(self) -> Results:
         """The job's RDDs, ready to run: what their shuffles have produced before is forgotten."""
-        if self._chain is not None and self._cleaner.available:
+        slots = self._places.current()
+        if self._cleaner.available:
             self._cleaner.forget(self._shuffles)
-            return self._chain
-        self._shuffles = []
+            if self._chain is not None and slots == self._slots:
+                return self._chain
+        self._slots, self._shuffles = slots, []
         self._chain = Results(self._sc, self._build())
         return self._chain
 
     def _build(self) -> RDD[Any]:
-        widths = [self._job.stages.partitions(level) for level in range(len(self._job.stages.levels))]
-        rdd: Any = self._sc.parallelize(range(widths[0]), widths[0]).mapPartitionsWithIndex(_no_rows)
-        for level, _ in enumerate(widths):
-            following = widths[level + 1] if level + 1 < len(widths) else None
-            source = TaskSource(self._submission, _Definition(self._broadcast), level, following)
-            rdd = self._level(rdd, source)
+        levels = lay_out(self._job.stages, None if self._job.batch_mode else len(self._slots))
+        first = len(levels[0])
+        rdd: Any = self._sc.parallelize(range(first), first).mapPartitionsWithIndex(_no_rows)
+        for level, tasks in enumerate(levels):
+            following = levels[level + 1] if level + 1 < len(levels) else None
+            rdd = self._level(located(self._sc, rdd, self._slots[: tasks.in_slots]), level, tasks, following)
             if following is not None:
-                rdd, shuffle = shuffled(self._sc, rdd, following)
+                rdd, shuffle = shuffled(self._sc, rdd, len(following))
                 self._shuffles.append(shuffle)
         return rdd
 
-    def _level(self, rows: RDD[Any], source: TaskSource) -> RDD[Any]:
-        """All stages of a level: together where they have one act, each alone where it has several."""
+    def _level(self, rows: RDD[Any], level: int, tasks: LevelTasks, following: LevelTasks | None) -> RDD[Any]:
+        """All tasks of a level: those of a lane together, those of a stage with several acts together."""
         from pyspark import RDD
         from pyspark.serializers import BatchedSerializer, CPickleSerializer, NoOpSerializer
 
+        lanes = lanes_of([self._slots[task % len(self._slots)] for task in range(tasks.in_slots)])
+        with_acts = self._tasks_with_acts(level, tasks)
+        groups = [*lanes.values(), *(members for _, members in with_acts)]
+        order = tuple(task for group in groups for task in group)
+        source = TaskSource(self._submission, _Definition(self._broadcast), level, tasks, order, following)
+        alone = len(groups) == 1
         parts: list[RDD[Any]] = []
-        last = BatchedSerializer(CPickleSerializer()) if source.next_partitions is None else NoOpSerializer()
-        stages = [self._job.stages.stages[s] for s in self._job.stages.levels[source.level]]
-        for staged_alone, group in itertools.groupby(stages, key=lambda s: s.id if s.segments else None):
-            members = list(group)
-            mine = rows
-            if len(members) < len(stages):
-                mine = _pruned(
-                    self._sc, rows, members[0].offset, members[-1].offset + members[-1].parallelism
-                )
-            if staged_alone is None:
-                parts.append(_bytes_of(mine, source))
-                continue
-            segments = [self._segment(edge) for edge in members[0].segments]
+        for lane, members in lanes.items():
+            mine = rows if alone else pruned(self._sc, rows, members)
+            parts.append(_bytes_of(self._sc, mine, source, lane))
+        for stage, members in with_acts:
+            mine = rows if alone else pruned(self._sc, rows, members)
+            segments = [self._segment(edge) for edge in stage.segments]
             java = staged(self._sc, self._sql_session(), _pickled(mine), source, segments)
             parts.append(RDD(java, self._sc, NoOpSerializer()))
-        together = parts[0] if len(parts) == 1 else self._sc.union(parts)
+        last = BatchedSerializer(CPickleSerializer()) if following is None else NoOpSerializer()
+        together = parts[0] if alone else self._sc.union(parts)
         return RDD(together._jrdd, self._sc, last)
+
+    def _tasks_with_acts(self, level: int, tasks: LevelTasks) -> list[tuple[Stage, list[int]]]:
+        stages = [self._job.stages.stages[s] for s in self._job.stages.levels[level]]
+        return [
+            (s, [tasks.task_of[p] for p in range(s.offset, s.offset + s.parallelism)])
+            for s in stages
+            if s.segments
+        ]
 
     def _segment(self, edge: int) -> CatalystSegment:
         segment = self._job.graph.edges[edge].partitioner.segment
@@ -173,7 +207,7 @@ class EpochJobs:
         """Closes what is left of the job in the Python workers, best effort, and frees what Spark holds of it."""
         try:
             self._plans.discard()
-            in_workers(self._sc, functools.partial(_close_job, self._job.job_id))
+            in_workers(self._sc, functools.partial(_close_job, self._job.job_id), self._slots)
             if self._cleaner.available:
                 self._cleaner.forget(self._shuffles)
             self._broadcast.destroy()
@@ -181,11 +215,12 @@ class EpochJobs:
             raise SparkJobError(f"could not close job {self._job.job_id} in the workers: {error}") from error
 
 
-def _bytes_of(rows: RDD[Any], source: TaskSource) -> RDD[Any]:
-    """The stages of a level that have one act, as an RDD of byte strings."""
+def _bytes_of(context: SparkContext, rows: RDD[Any], source: TaskSource, lane: int) -> RDD[Any]:
+    """Tasks of stages that have one act, as an RDD of byte strings."""
     made: Any = rows.mapPartitions(functools.partial(_run_level, source))
     made._bypass_serializer = True
-    made._jrdd  # noqa: B018 (decides the serializer)
+    with in_lane(context, lane):
+        made._jrdd  # noqa: B018 (decides the serializer, and the processes)
     return made  # type: ignore[no-any-return]
 
 
@@ -196,16 +231,6 @@ def _run_level(source: TaskSource, rows: Iterator[Any]) -> Iterator[bytes]:
 def _pickled(rows: RDD[Any]) -> Any:
     """The JVM's RDD of pickled lists of rows."""
     return rows._jrdd
-
-
-def _pruned(context: SparkContext, rows: RDD[Any], first: int, end: int) -> RDD[Any]:
-    """Some partitions of an RDD, which keep their order."""
-    from pyspark import RDD
-
-    jvm: Any = context._jvm
-    wanted = jvm.PythonUtils.toSeq(list(range(first, end))).toSet()
-    some = jvm.org.apache.spark.rdd.PartitionPruningRDD.create(rows._jrdd.rdd(), wanted)
-    return RDD(some.toJavaRDD(), context, rows._jrdd_deserializer)
 
 
 def _no_rows(index: int, rows: Iterator[Any]) -> Iterator[Any]:

@@ -190,14 +190,15 @@ class TableChannel:
 
     parcels: list[Parcel] = field(default_factory=list)
 
-    @property
-    def start(self) -> ChannelStatus:
-        return first_status(self.parcels[0])
+    def __post_init__(self) -> None:
+        self.sender = self.parcels[0].channel
+        self.start = first_status(self.parcels[0])
 
-    def items(self) -> Iterator[pa.Table | Mark]:
-        """Tables and marks. A mark comes behind the table in whose middle it was sent: operators over tables see
-        the watermark before a row in the row itself."""
-        for parcel in self.parcels:
+    def items(self, box: Any = None) -> Iterator[pa.Table | Mark]:
+        """Tables and marks, all of them. A mark comes behind the table in whose middle it was sent: operators over
+        tables see the watermark before a row in the row itself."""
+        parcels, self.parcels = self.parcels, []
+        for parcel in parcels:
             if parcel.size:
                 yield from_bytes(parcel.values)
             yield from parcel.marks

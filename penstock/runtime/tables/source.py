@@ -58,7 +58,7 @@ class TableSourceOperator(SourceOperator):
             position = found.position
             if found.may_stop:
                 yield position, count, False
-                if limit.max_records is not None and count >= limit.max_records:
+                if self._enough(limit, count):
                     return
         finished = self._bounded if limit.split_ends is None else limit.split_ends
         yield position, count, finished
