@@ -14,6 +14,8 @@ from sqlglot import exp
 
 from penstock.catalog.catalog_manager import CatalogManager
 from penstock.catalog.resolved_schema import Column, PhysicalColumn, ResolvedSchema
+from penstock.common.config_check import tell_mistyped_keys
+from penstock.common.configuration import Configuration
 from penstock.common.errors import NotSupportedError
 from penstock.sql.binder.context import BindContext
 from penstock.sql.binder.query import QueryBinder
@@ -98,6 +100,7 @@ class SqlSession:
 
     def query(self, plan: Plan) -> StatementResult:
         """Rows of a plan, computed when they are asked for; the plan is validated now."""
+        tell_mistyped_keys(Configuration.from_dict(self.config))
         self.executor_of(plan).validate(plan)
         schema = result_schema(plan, self.streaming)
         return StatementResult(

@@ -69,7 +69,7 @@ def _literal(node: exp.Literal) -> str:
 
 
 def _type(text: str) -> str:
-    data_type = parse_type(text)
+    data_type = parse_type(text, in_sql=True)
     return _type_text(data_type)
 
 

@@ -36,7 +36,7 @@ from penstock.table.grouped_tables import (
 )
 from penstock.table.resolving import column_operations, joining, ordering, row_based
 from penstock.table.resolving.arguments import node_of_expression, nodes_of
-from penstock.table.resolving.context import ProgramContext, program_context
+from penstock.table.resolving.context import ProgramContext, RefusedBy, program_context
 from penstock.table.resolving.projecting import Groups, checked_groups, select
 from penstock.table.table_result import TableResult
 
@@ -326,14 +326,16 @@ class Table(Conveniences):
 
     def execute_insert(self, table_path_or_descriptor: Any, overwrite: bool = False) -> TableResult:
         """Writes the rows to a table of the catalog, or to one that only a descriptor names."""
-        sink = insert_of(self._session, self._plan, table_path_or_descriptor, overwrite)
-        return TableResult(execute_sinks(self._session, [sink]))
+        with RefusedBy("execute_insert"):
+            sink = insert_of(self._session, self._plan, table_path_or_descriptor, overwrite)
+            return TableResult(execute_sinks(self._session, [sink]))
 
     def insert_into(self, table_path_or_descriptor: Any, overwrite: bool = False) -> TablePipeline:
         """The insertion, to be executed, explained, or added to a statement set."""
         from penstock.table.table_pipeline import TablePipeline
 
-        sink = insert_of(self._session, self._plan, table_path_or_descriptor, overwrite)
+        with RefusedBy("insert_into"):
+            sink = insert_of(self._session, self._plan, table_path_or_descriptor, overwrite)
         return TablePipeline(self._session, sink, isinstance(table_path_or_descriptor, TableDescriptor))
 
     def to_pandas(self) -> Any:

@@ -32,6 +32,7 @@ from penstock.table.explain_detail import detail_names
 from penstock.table.model_calls import ModelCalls
 from penstock.table.module import Module, ModuleEntry
 from penstock.table.plan_reference import PlanReference
+from penstock.table.resolving.context import RefusedBy
 from penstock.table.sources import rows_of_elements, table_of_descriptor
 from penstock.table.statement_set import StatementSet, StreamStatementSet
 from penstock.table.stream_bridge import converted, stream_from_table, table_from_stream
@@ -303,10 +304,12 @@ class TableEnvironment(ModelCalls):
     def create_temporary_function(self, path: str, function: Any) -> None:
         parts = split_path(path)
         identifier = self._session.catalogs.identifier((*parts[:-1], parts[-1].lower()))
-        self._session.catalogs.temporary_functions[identifier] = as_user_function(parts[-1], function)
+        with RefusedBy("create_temporary_function"):
+            self._session.catalogs.temporary_functions[identifier] = as_user_function(parts[-1], function)
 
     def create_temporary_system_function(self, name: str, function: Any) -> None:
-        self._session.catalogs.system_functions[name.lower()] = as_user_function(name, function)
+        with RefusedBy("create_temporary_system_function"):
+            self._session.catalogs.system_functions[name.lower()] = as_user_function(name, function)
 
     def drop_temporary_function(self, path: str) -> bool:
         parts = split_path(path)

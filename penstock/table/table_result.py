@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.common.types import Row
 from penstock.table.result_kind import ResultKind
-from penstock.table.tableau import tableau
+from penstock.table.tableau import NULL_TEXT, tableau
 
 if TYPE_CHECKING:
     from penstock.catalog.resolved_schema import ResolvedSchema
@@ -91,6 +91,10 @@ class TableResult:
         if self._result.success_only:
             yield "OK"
             return
+        query = self._result.is_query
         yield from tableau(
-            self._result.schema, self._result.rows(), self._result.is_query and self._result.streaming
+            self._result.schema,
+            self._result.rows(),
+            query and self._result.streaming,
+            NULL_TEXT if query else "",
         )

@@ -46,13 +46,17 @@ _WIDTHS: dict[type, int] = {
     DateType: 10,
 }
 
+NULL_TEXT = "<NULL>"
 
-def tableau(schema: ResolvedSchema, rows: Iterable[Row], with_kind: bool = False) -> Iterator[str]:
-    """The lines of the table."""
+
+def tableau(
+    schema: ResolvedSchema, rows: Iterable[Row], with_kind: bool = False, null: str = NULL_TEXT
+) -> Iterator[str]:
+    """The lines of the table; `null` stands for NULL, which Flink leaves empty unless the rows are a query's."""
     names = schema.get_column_names()
     texts: list[list[str]] | None = None
     if not with_kind:
-        texts = [[value_text(v) for v in row] for row in rows]
+        texts = [[null if v is None else value_text(v) for v in row] for row in rows]
         contents = [[names[i], *(r[i] for r in texts)] for i in range(len(names))]
         widths = [min(MAX_WIDTH, max(_display_width(t) for t in column)) for column in contents]
         widths = [
@@ -122,7 +126,7 @@ def _display_width(text: str) -> int:
 def value_text(value: Any) -> str:
     """A value as Flink's client shows it."""
     if value is None:
-        return "<NULL>"
+        return NULL_TEXT
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, dt.datetime):

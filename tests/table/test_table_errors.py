@@ -163,3 +163,23 @@ def test_what_is_not_there_says_so(orders: Table) -> None:
     ):
         with pytest.raises(NotSupportedError):
             missing()
+
+
+def test_changes_into_a_sink_that_only_takes_rows_are_refused_with_the_line(
+    env: TableEnvironment, orders: Table
+) -> None:
+    env.execute_sql(
+        "CREATE TABLE files (n BIGINT) WITH ('connector' = 'filesystem', 'path' = '/nowhere', 'format' = 'csv')"
+    )
+    counts = orders.group_by(col("item")).select(col("id").count)
+    refused(
+        lambda: counts.execute_insert("files"),
+        "doesn't support consuming update and delete changes",
+        "execute_insert, ",
+        "test_table_errors.py:",
+    )
+
+
+def test_what_is_no_function_is_refused_with_the_line(env: TableEnvironment) -> None:
+    for register in (env.create_temporary_function, env.create_temporary_system_function):
+        refused(lambda register=register: register("f", 5), "'f' is not a user-defined function", ".py:")

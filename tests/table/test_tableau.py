@@ -22,6 +22,10 @@ def test_batch_columns_are_as_wide_as_their_widest_value() -> None:
     ]
 
 
+def test_null_is_empty_where_the_rows_are_no_query_s() -> None:
+    assert list(tableau(SCHEMA, [Row(20, None)], null=""))[3] == "| 20 |      |"
+
+
 def test_streaming_results_show_the_row_kind_and_fixed_widths() -> None:
     lines = list(tableau(SCHEMA, [Row.of_kind(RowKind.UPDATE_AFTER, 1, "x")], with_kind=True))
     assert lines[1] == "| op |          id |                           name |"

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, TextIO
 
 from penstock.cli.sql.engine import Engine, runs_jobs
 from penstock.cli.sql.options import RUNTIME_MODE, ClientOptions
+from penstock.common.config_check import check_configuration
+from penstock.common.configuration import Configuration
 from penstock.common.errors import ValidationError
 
 if TYPE_CHECKING:
@@ -44,12 +46,14 @@ def run_client(arguments: Arguments, output: Output | None = None, stdin: TextIO
     if script is None or runs_jobs(script):
         engine.start()  # before the imports, which take as long as half of Spark's start
     from penstock.cli.sql.client import Client
-    from penstock.cli.sql.environment import create_environment, switch_mode
+    from penstock.cli.sql.environment import check_statement, create_environment, switch_mode
     from penstock.cli.sql.output import Output
 
     output = output or Output()
     environment = create_environment(properties)
-    client = Client(environment, output, properties, switch_mode, engine.ready, engine.cancelling)
+    client = Client(
+        environment, output, properties, switch_mode, engine.ready, engine.cancelling, check_statement
+    )
     try:
         if engine.has_options:  # they only count for a Spark that is not running yet
             engine.ready()
@@ -84,6 +88,7 @@ def read_properties(arguments: Arguments) -> Mapping[str, str]:
     if arguments.mode is not None:
         properties[RUNTIME_MODE] = arguments.mode
     ClientOptions.read(properties)
+    check_configuration(Configuration.from_dict(properties))
     return properties
 
 

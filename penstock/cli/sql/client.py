@@ -46,6 +46,7 @@ class Client:
         switch_mode: Moves the environment to streaming (True) or batch (False).
         prepare: Called in the worker before anything that needs Spark.
         cancelling: Called before a running statement is ended.
+        check: Raises what is wrong with a statement; asked of writing ones before the first wait for Spark.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class Client:
         switch_mode: Callable[[Any, bool], None],
         prepare: Callable[[], None] = _nothing,
         cancelling: Callable[[], None] = _nothing,
+        check: Callable[[Any, str], None] = lambda environment, text: None,
     ) -> None:
         self.environment = environment
         self.output = output
@@ -63,6 +65,8 @@ class Client:
         self._switch_mode = switch_mode
         self._prepare = prepare
         self._cancelling = cancelling
+        self._check = check
+        self._prepared = False
         self._worker = Worker()
         self._jobs: list[tuple[Piece, Any]] = []
         self._set_begun: Piece | None = None
@@ -163,6 +167,8 @@ class Client:
     def _run(self, piece: Piece, kind: StatementKind) -> None:
         options = self.options
         if kind in _JOBS:
+            if not self._prepared:  # Spark may still be on its way, and a mistake is known without it
+                self._check(self.environment, piece.text)
             self._start_engine()
         started = time.monotonic()
         before = self._config() if kind is StatementKind.SETTING else {}
@@ -187,6 +193,7 @@ class Client:
         """Outside the time that a statement is said to have taken: only the first one waits here."""
         self._progress = lambda: Progress("starting Spark")
         self._prepare()
+        self._prepared = True
         self._progress = _running
 
     def _track_set(self, piece: Piece, kind: StatementKind) -> None:

@@ -308,7 +308,7 @@ class ExpressionBinder:
 
     def _cast(self, node: nodes.FlinkCast) -> Rex:
         try:
-            target = TypeRef(parse_type(node.args["to"]))
+            target = TypeRef(parse_type(node.args["to"], in_sql=True))
         except ValidationError as error:
             raise self._ctx.wrap(error, node) from None
         return self.call(
@@ -575,7 +575,7 @@ _BINDERS: dict[type, Callable[[ExpressionBinder, Any], Rex]] = {
     nodes.IntervalLiteral: _B._interval,
     nodes.BinaryLiteral: lambda b, n: b._guarded(lambda: literals.binary(n.this), n),
     exp.HexString: lambda b, n: b._guarded(lambda: literals.binary(n.this), n),
-    nodes.TypeArgument: lambda b, n: TypeRef(parse_type(n.this)),
+    nodes.TypeArgument: lambda b, n: TypeRef(parse_type(n.this, in_sql=True)),
     nodes.FlinkCast: _B._cast,
     exp.Is: _B._is,
     exp.Between: _B._between,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from sqlglot import exp
 from penstock.common.datatypes import DataTypes
 from penstock.sql.binder.context import BindContext
 from penstock.sql.binder.tables import time_of
+from penstock.sql.functions import FUNCTIONS
 from penstock.sql.plan.algebra import Aggregate, Field, Plan
 from penstock.sql.plan.plan_rexes import map_outer
 from penstock.sql.plan.rex import (
@@ -24,6 +26,7 @@ from penstock.sql.plan.rex import (
     TimeKind,
     transform,
 )
+from penstock.sql.user_functions import find_user_function
 
 _GROUPING_CALLS = ("GROUPING", "GROUPING_ID", "GROUP_ID")
 
@@ -110,6 +113,31 @@ def combine(elements: list[GroupElement], keys_of: list[list[int]]) -> list[tupl
     return product
 
 
+def _use_of(name: str | None, select: exp.Expr, ctx: BindContext) -> exp.Expr | None:
+    """Where the select list, HAVING or ORDER BY uses a column that is neither a group's key nor aggregated."""
+    keys = [tree for element in grouping_elements(select.args.get("group")) for tree in element.trees]
+    parts = [*select.expressions, select.args.get("having"), select.args.get("order")]
+    trees = [part for part in parts if part is not None]
+    for column in (found for tree in trees for found in tree.find_all(exp.Column)):
+        if column.name == name and column not in keys and not _is_aggregated(column, ctx):
+            return column
+    return next((star for tree in trees for star in tree.find_all(exp.Star)), None)
+
+
+def _is_aggregated(column: exp.Expr, ctx: BindContext) -> bool:
+    """Whether an aggregate function, or its FILTER, is around the column."""
+    around = column.parent
+    while around is not None and not isinstance(around, exp.Select):
+        if isinstance(around, (exp.Filter, exp.AggFunc)):
+            return True
+        if isinstance(around, exp.Anonymous):
+            called = find_user_function(ctx.catalogs, around.name) or FUNCTIONS.get(around.name.upper())
+            if called is not None and called.kind == "aggregate":
+                return True
+        around = around.parent
+    return False
+
+
 class Grouping:
     """The aggregate under construction: keys, calls, and how expressions look above it."""
 
@@ -119,8 +147,12 @@ class Grouping:
         keys: list[Rex],
         sets: list[tuple[int, ...]] | None,
         windows: dict[Rex, Rex] | None = None,
+        select: exp.Expr | None = None,
+        names: Sequence[str] = (),
     ) -> None:
+        """`select` and the `names` of its input's columns are for errors, which name and underline the column."""
         self._ctx = ctx
+        self._select, self._names = select, names
         self._keys = keys
         self._sets = sets
         self._calls: list[AggCall] = []
@@ -148,11 +180,17 @@ class Grouping:
             left = tuple(self.rewrite(item) for item in rex.left)
             return SubqueryRex(rex.type, rex.kind, plan, left, rex.negated)
         if isinstance(rex, InputRef):
-            raise self._ctx.error(
-                "an expression of the select list, HAVING or ORDER BY is not being grouped",
-                do="add the column to GROUP BY or put it into an aggregate function",
-            )
+            raise self._not_grouped(rex.index)
         return None
+
+    def _not_grouped(self, index: int) -> Exception:
+        """Names the column; the text of a view's columns is not at hand here, so there may be no place to show."""
+        name = self._names[index] if index < len(self._names) else None
+        return self._ctx.error(
+            f"column '{name}' is not being grouped" if name else "an expression is not being grouped",
+            None if self._select is None else _use_of(name, self._select, self._ctx),
+            do="add the column to GROUP BY or put it into an aggregate function",
+        )
 
     def _key(self, index: int) -> InputRef:
         key = self._keys[index]

@@ -72,7 +72,7 @@ class RelationBinder:
         return bound
 
     def _first(self, node: Any) -> Bound:
-        if isinstance(node, (exp.Unnest, nodes.TableFunction)) and not _is_window(node):
+        if isinstance(node, (exp.Unnest, nodes.TableFunction)) and not _stands_alone(node):
             return self._attach(Bound(ONE_ROW, Scope([], self._outer)), node, False, None)
         if isinstance(node, exp.Subquery) and not _is_query(node.this):
             return self._nested_joins(node)
@@ -98,7 +98,7 @@ class RelationBinder:
             plan, path = self._table(node)
             return self._renamed(plan, node), node.alias or path[-1], path
         if isinstance(node, nodes.TableFunction):
-            plan = WindowFunctionBinder(self, node).bind()
+            plan = self._state(node) if _is_state(node) else WindowFunctionBinder(self, node).bind()
             return self._renamed(plan, node), node.alias or None, ()
         if isinstance(node, exp.Lateral):
             plan = self.queries.bind(node.this, outer)
@@ -108,6 +108,21 @@ class RelationBinder:
         if isinstance(node, (exp.Subquery, exp.Select, exp.SetOperation)):
             return self._renamed(self._subquery(node, outer), node), node.alias or None, ()
         raise self._ctx.error(f"this cannot stand in FROM: {node.key}", node)
+
+    def _state(self, node: nodes.TableFunction) -> Plan:
+        """penstock_state('job', 'uid', 'state'): what a job has committed."""
+        from penstock.sql.state_relation import state_relation
+
+        return state_relation(self._ctx.config, [self._constant(a) for a in node.expressions])
+
+    def _constant(self, node: Any) -> Any:
+        if isinstance(node, exp.Neg):
+            return -self._constant(node.this)
+        if isinstance(node, exp.Literal):
+            return node.name if node.is_string else int(node.name) if node.is_int else float(node.name)
+        if isinstance(node, exp.Boolean):
+            return bool(node.this)
+        raise self._ctx.error("an argument of penstock_state has to be a constant", node)
 
     def _subquery(self, node: Any, outer: Scope | None) -> Plan:
         parent = None if outer is None else outer.parent if outer is not self._outer else outer
@@ -179,7 +194,7 @@ class RelationBinder:
         node = join.this
         kind = _join_kind(join)
         outer = kind == "left"
-        if isinstance(node, (exp.Unnest, nodes.TableFunction)) and not _is_window(node):
+        if isinstance(node, (exp.Unnest, nodes.TableFunction)) and not _stands_alone(node):
             if kind not in ("inner", "left"):
                 raise self._ctx.error("UNNEST and table functions join with INNER, CROSS or LEFT", join)
             return self._attach(left, node, outer, join.args.get("on"))
@@ -389,6 +404,15 @@ class RelationBinder:
         added = tuple(fields)
         plan = TableFunctionScan((*left.plan.fields, *added), left.plan, name, function, args, added, outer)
         return plan, added, node.alias or None
+
+
+def _stands_alone(node: Any) -> bool:
+    """Functions whose rows do not depend on other relations."""
+    return _is_window(node) or _is_state(node)
+
+
+def _is_state(node: Any) -> bool:
+    return isinstance(node, nodes.TableFunction) and str(node.this).upper() == "PENSTOCK_STATE"
 
 
 def _is_window(node: Any) -> bool:

@@ -203,7 +203,8 @@ class SelectBinder:
     ) -> tuple[Plan, list[Rex], Rex | None, list[tuple[SortKey, int | None]]]:
         elements = grouping_elements(self._node.args.get("group"))
         plan, keys, sets, windows = group_windows.apply(plan, elements)
-        grouping = Grouping(self._ctx, keys, sets, windows)
+        names = [f.name for f in plan.fields]
+        grouping = Grouping(self._ctx, keys, sets, windows, self._node, names)
         items = [grouping.rewrite(i) for i in items]
         having = grouping.rewrite(having) if having is not None else None
         order = [(SortKey(grouping.rewrite(k.rex), k.descending, k.nulls_first), own) for k, own in order]

@@ -20,15 +20,14 @@ from penstock.catalog.objects import CatalogTable
 from penstock.common.datatype_parser import parse_type
 from penstock.common.datatypes import DataType
 from penstock.common.errors import NotSupportedError, ValidationError
-from penstock.sql.plan import algebra, rex
+from penstock.sql.plan import algebra, match_spec, rex
 from penstock.sql.plan.algebra import LocalTable
 from penstock.sql.user_functions import UserFunction
 
 _REFUSED = {"StreamScan": "a DataStream of the program", "DataFrameScan": "a Spark relation"}
-_REFUSED["MatchRecognize"] = "MATCH_RECOGNIZE"
 CLASSES: dict[str, type] = {
     name: kind
-    for module in (algebra, rex)
+    for module in (algebra, rex, match_spec)
     for name, kind in vars(module).items()
     if isinstance(kind, type) and dataclasses.is_dataclass(kind) and kind.__module__ == module.__name__
 }

@@ -1,6 +1,6 @@
 """The operators of a compiled plan: how they are written down, what may be edited, whether a plan still fits.
 
-    {"id": 3, "uid": "2-aggregate-groupby--k---select--count--", "type": "Aggregate", "parallelism": null,
+    {"id": 3, "uid": "aggregate-6f0c21b59e3a", "type": "Aggregate", "parallelism": null,
      "state": [{"index": 0, "ttl": "0 ms", "name": "groupAggregateState"}], "outputType": "ROW<…>", …}
 
 `uid`, `parallelism` and `ttl` may be edited. A parallelism of null is that of the configuration when the plan runs; 1

@@ -160,7 +160,7 @@ def _operators(
     config = _configuration(session, stored)
     planner = _planner(config, stored.get("operators", []))
     streams = [stream for stream, _, _ in plan_inserts(planner, sinks)]
-    return operators_json(planner, streams, sinks, sink_uids(planner, len(sinks)))
+    return operators_json(planner, streams, sinks, sink_uids(planner, sinks))
 
 
 def _configuration(session: SqlSession, stored: dict[str, Any]) -> MutableMapping[str, str]:

@@ -290,7 +290,7 @@ class DdlParser(FlinkParser):
         if self._match(TokenType.ALIAS):
             text = self._expression_text()
             return SchemaColumn(name, expression=text, comment=self._comment()), False
-        data_type = parse_type(self._type_text(*_TYPE_ENDS))
+        data_type = parse_type(self._type_text(*_TYPE_ENDS), in_sql=True)
         is_key = False
         key, virtual, own_key = None, False, True
         if self._match_text_seq("METADATA"):

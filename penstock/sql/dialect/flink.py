@@ -505,10 +505,28 @@ class FlinkParser(parser.Parser):
 
     def raise_error(self, message: str, token: Any = None) -> None:
         token = token or self._curr or self._prev
+        self._refuse_double_quotes(token)
         found = (
             f" near {token.text!r}" if token is not None and token.text else " at the end of the statement"
         )
         self._fail(f"SQL parse failed{found}: {message.strip().rstrip('.')}", token)
+
+    def _refuse_double_quotes(self, token: Token | None) -> None:
+        """They mean nothing in Flink SQL: what could not be read at or after one could not because of it."""
+        marks = [t for t in self._tokens if t.text == '"' and t.token_type != TokenType.STRING]
+        if not marks or token is None or marks[0].start > token.start:
+            return
+        start = marks[0].start
+        end = self.sql.find('"', start + 1) + 1
+        quoted = self.sql[start:end] if end else '"'
+        inner = quoted.strip('"') or "x"
+        raise error_at(
+            self.sql,
+            f"SQL parse failed near {quoted}: Flink SQL does not quote with double quotes",
+            start,
+            len(quoted),
+            do=f"write `{inner}` for a name, '{inner}' for text",
+        )
 
 
 class Flink(Dialect):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.common.errors import NotSupportedError
 from penstock.sql.dialect import statements as st
-from penstock.sql.operations import ddl, dml, plans
+from penstock.sql.operations import ddl, dml, plans, row_changes
 from penstock.sql.operations import explain as explaining
 from penstock.sql.operations import show as showing
 from penstock.sql.result import StatementResult
@@ -33,8 +33,8 @@ _HANDLERS: dict[type, Handler] = {
     st.StatementSetStatement: dml.statement_set,
     st.BeginStatementSetStatement: dml.begin_statement_set,
     st.EndStatementSetStatement: dml.end_statement_set,
-    st.UpdateStatement: dml.update,
-    st.DeleteStatement: dml.delete,
+    st.UpdateStatement: row_changes.update,
+    st.DeleteStatement: row_changes.delete,
     st.TruncateStatement: dml.truncate,
     st.CreateTableStatement: ddl.create_table,
     st.CreateViewStatement: ddl.create_view,

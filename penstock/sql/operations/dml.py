@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.catalog.identifiers import ObjectIdentifier
 from penstock.catalog.objects import CatalogTable, CatalogView
+from penstock.common.config_check import tell_mistyped_keys
+from penstock.common.configuration import Configuration
 from penstock.common.datatypes import DataType, DataTypes
 from penstock.common.errors import NotSupportedError, ValidationError
 from penstock.common.near_names import did_you_mean
@@ -63,7 +65,20 @@ def run_inserts(session: SqlSession, statements: list[st.InsertStatement]) -> St
     return execute_sinks(session, sinks)
 
 
+def check_inserts(session: SqlSession, statement: st.Statement) -> None:
+    """Raises what running INSERTs would raise before any job starts; other statements are not looked at."""
+    if isinstance(statement, st.EndStatementSetStatement):
+        statements = list(session.pending_inserts or ())
+    elif isinstance(statement, st.StatementSetStatement):
+        statements = list(statement.inserts)
+    else:
+        statements = [statement] if isinstance(statement, st.InsertStatement) else []
+    for sink in [plan_insert(session, s) for s in statements]:
+        session.executor_of(sink).validate(sink)
+
+
 def execute_sinks(session: SqlSession, sinks: list[InsertInto]) -> StatementResult:
+    tell_mistyped_keys(Configuration.from_dict(session.config))
     for sink in sinks:
         session.executor_of(sink).validate(sink)
     if session.streaming:
@@ -207,26 +222,6 @@ def _schemas(source: Plan, fields: list[Any]) -> str:
     have = ", ".join(f"{f.name}: {f.type.as_summary()}" for f in source.fields)
     want = ", ".join(f"{f.name}: {f.data_type.as_summary()}" for f in fields)
     return f"query schema: [{have}]\n         sink schema:  [{want}]"
-
-
-def _row_changes(session: SqlSession, what: str, path: tuple[str, ...]) -> StatementResult:
-    identifier, target = target_table(session, path)
-    if session.streaming:
-        raise ValidationError(f"{what} is for batch only")
-    from penstock.connectors.registry import find_connector
-
-    connector = find_connector(target.options, identifier.as_summary_string())
-    raise NotSupportedError(
-        f"{what} on connector '{connector.name}'", "the connector cannot change rows that are written"
-    )
-
-
-def update(session: SqlSession, statement: st.UpdateStatement) -> StatementResult:
-    return _row_changes(session, "UPDATE", statement.path)
-
-
-def delete(session: SqlSession, statement: st.DeleteStatement) -> StatementResult:
-    return _row_changes(session, "DELETE", statement.path)
 
 
 def truncate(session: SqlSession, statement: st.TruncateStatement) -> StatementResult:

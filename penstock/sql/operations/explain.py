@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from penstock.common.errors import NotSupportedError
@@ -70,7 +71,7 @@ def _where_it_runs(session: SqlSession, plan: Plan, details: tuple[str, ...]) ->
     query = plan.input if isinstance(plan, InsertInto) else plan
     lines = ["== Optimized Execution Plan ==", "Catalyst runs all of it, as one Spark SQL query:"]
     lines.append(session.executor.text(query))
-    if any("penstock_" in line for line in lines):
+    if re.search(r"\bpenstock_(?!source_|local_)", lines[-1]):
         lines.append("Python workers run the functions whose names begin with penstock_")
     if "CHANGELOG_MODE" in details:
         lines.append("changelogMode=[I]")

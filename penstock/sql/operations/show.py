@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from penstock.catalog.modules import CORE
 from penstock.catalog.objects import CatalogTable
 from penstock.catalog.resolved_schema import ResolvedSchema
+from penstock.common.config_check import check_configuration
+from penstock.common.configuration import Configuration
 from penstock.common.datatypes import DataTypes
 from penstock.common.errors import NotSupportedError, ValidationError
 from penstock.connectors.registry import find_connector
@@ -53,7 +55,9 @@ def set_option(session: SqlSession, statement: st.SetStatement) -> StatementResu
     if statement.key is None:
         rows = sorted(dict(session.config).items())
         return table([("key", _STRING), ("value", _STRING)], rows)
-    session.config[statement.key] = statement.value or ""
+    value = statement.value or ""
+    check_configuration(Configuration.from_dict({statement.key: value}))
+    session.config[statement.key] = value
     return ok()
 
 

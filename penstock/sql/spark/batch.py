@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.common.errors import JobExecutionError, NotSupportedError, PenstockError, ValidationError
 from penstock.common.types import Row
 from penstock.connectors.registry import find_connector
-from penstock.connectors.table import SinkRequest, TableConnector
+from penstock.connectors.table import KIND_COLUMN, SinkRequest, TableConnector
 from penstock.runtime.spark.failures import raised_message
 from penstock.sql.functions.text import quoted_name
 from penstock.sql.plan.algebra import InsertInto, LocalRows, LocalTable, Plan, Scan, walk_plan
@@ -22,6 +22,8 @@ from penstock.sql.plan.optimizer import optimize
 from penstock.sql.plan.required_columns import required_columns
 from penstock.sql.spark import connector as _connector  # noqa: F401  (registers 'spark')
 from penstock.sql.spark import connector_io
+from penstock.sql.spark.calls_at_source import calls_at_source, has_calls
+from penstock.sql.spark.connector_io import ReadSteps
 from penstock.sql.spark.decimal_sums import Sums, decimal_sums, way_after
 from penstock.sql.spark.local_rows import local_frame
 from penstock.sql.spark.text import SparkWriter
@@ -42,6 +44,15 @@ _HASH_JOINS = {
 """
 
 
+_IN_WORKERS = (
+    "penstock.connectors.filesystem.blocks",
+    "penstock.sql.spark.calls_at_source",
+    "pyarrow.acero",  # groups
+    "pyarrow.dataset",
+)
+"""What tasks that read tables and call users' functions import."""
+
+
 class BatchExecutor:
     """Plans in, rows out."""
 
@@ -57,10 +68,12 @@ class BatchExecutor:
         from penstock.runtime.dependencies import bring_along, collect_dependencies
         from penstock.runtime.spark.expressions import name_expression
         from penstock.runtime.spark.session import get_spark
+        from penstock.runtime.spark.workers import want_imports
         from penstock.sql.functions.text import SPARK_CONF
 
         if self._spark is None:
             self._spark = get_spark().newSession()
+            want_imports(self._spark.sparkContext, _IN_WORKERS)
             for key, value in {**SPARK_CONF, "spark.sql.caseSensitive": "true"}.items():
                 self._spark.conf.set(key, value)
             chosen = self._spark.sparkContext.getConf()
@@ -82,10 +95,25 @@ class BatchExecutor:
     def text(self, plan: Plan, way: Sums = Sums.LONGS) -> str:
         """The Spark SQL text of a plan, which EXPLAIN shows."""
         [plan] = optimize([plan], "batch").plans
+        plan = self._with_calls_at_source(plan)
         plan = self._with_sums(plan, way)
         needed = required_columns(plan)
         writer = SparkWriter(lambda scan: self._relation(scan, needed.get(id(scan))), self._udf)
         return writer.text(plan)
+
+    def _with_calls_at_source(self, plan: Plan) -> Plan:
+        if not has_calls(plan):
+            return plan
+        needed = required_columns(plan)
+        zone = self.spark.conf.get("spark.sql.session.timeZone") or "UTC"
+
+        def read(scan: Scan, steps: ReadSteps) -> str | None:
+            connector = self._source(scan)
+            if scan.table.requested_metadata or not connector_io.in_python(connector):
+                return None
+            return self._read(connector, scan, needed.get(id(scan)), steps)
+
+        return calls_at_source(plan, zone, self._config, read)
 
     def _with_sums(self, plan: Plan, way: Sums) -> Plan:
         chosen = decimal_sums(plan, way)
@@ -108,17 +136,20 @@ class BatchExecutor:
         types = [f.type for f in plan.fields]
         return row_reader(types)(self._run(plan, lambda frame: with_months(frame, types).toArrow()))
 
-    def insert(self, sink: InsertInto) -> None:
+    def insert(self, sink: InsertInto, kind: int | None = None) -> None:
         """Writes the input of a sink, all or nothing where the connector can do that.
 
         Where it cannot, the query must not have to run again: decimals are added as Spark does it from the start.
+        With a `kind` the rows are changes of that kind, and all of them are found before the first is written.
         """
         connector = find_connector(sink.table.options, sink.identifier.as_summary_string())
         names = [f.name for f in sink.input.fields]
         request = SinkRequest(overwrite=sink.overwrite, static_partition=dict(sink.static_partition))
         self._run(
             sink.input,
-            lambda frame: connector_io.write(connector, sink.table, frame.toDF(*names), request),
+            lambda frame: connector_io.write(
+                connector, sink.table, _of_kind(frame.toDF(*names), kind), request
+            ),
             Sums.LONGS if connector.all_or_nothing else Sums.DECIMALS,
             may_repeat=connector.all_or_nothing,
         )
@@ -189,19 +220,23 @@ class BatchExecutor:
         if isinstance(scan, LocalRows):
             return self._local(scan)
         connector = self._source(scan)
-        stored = [c.name for c in scan.table.schema.columns if c.is_physical]
-        columns = stored if needed is None else [n for i, n in enumerate(stored) if i in needed]
-        try:
-            relation = connector_io.relation(self.spark, connector, scan.table, columns)
-        except PenstockError:
-            raise
-        except Exception as error:
-            raise spark_error(error) from error
-        texts = [quoted_name(name) for name in stored]
+        relation = self._read(connector, scan, needed)
+        texts = [quoted_name(name) for name in _stored(scan)]
         for column in scan.table.requested_metadata:
             texts.append(self._metadata(connector, column))
         shown = ", ".join(f"{t} AS c{i}" for i, t in enumerate(texts)) or "0 AS c0"
         return f"SELECT {shown} FROM {relation}"
+
+    def _read(
+        self, connector: TableConnector, scan: Scan, needed: set[int] | None, steps: ReadSteps | None = None
+    ) -> str:
+        columns = [n for i, n in enumerate(_stored(scan)) if needed is None or i in needed]
+        try:
+            return connector_io.relation(self.spark, connector, scan.table, columns, steps)
+        except PenstockError:
+            raise
+        except Exception as error:
+            raise spark_error(error) from error
 
     def _metadata(self, connector: TableConnector, column: Any) -> str:
         from penstock.sql.functions import Arg
@@ -219,11 +254,25 @@ class BatchExecutor:
         return spark_call(self.spark, call, args, self._config)
 
 
+def _stored(scan: Scan) -> list[str]:
+    """The table's own columns."""
+    return [c.name for c in scan.table.schema.columns if c.is_physical]
+
+
 def register_udfs(spark: SparkSession, text: str) -> None:
     """Registers the built-in Python functions that a text calls."""
     from penstock.sql.functions import register_required
 
     register_required(spark, text)
+
+
+def _of_kind(frame: DataFrame, kind: int | None) -> DataFrame:
+    """Rows as changes of one kind, which are all computed before they are used; as they are without a kind."""
+    if kind is None:
+        return frame
+    from pyspark.sql import functions as f
+
+    return frame.localCheckpoint(eager=True).withColumn(KIND_COLUMN, f.lit(kind).cast("tinyint"))
 
 
 def spark_error(error: Exception) -> PenstockError:

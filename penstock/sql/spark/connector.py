@@ -13,7 +13,7 @@ from penstock.common.errors import NotSupportedError
 from penstock.connectors.registry import register_connector
 from penstock.connectors.table import SinkRequest, TableConnector
 from penstock.formats.base import Option
-from penstock.sql.spark.connector_io import SparkBatch
+from penstock.sql.spark.connector_io import ReadSteps, SparkBatch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -50,12 +50,16 @@ class SparkTableConnector(TableConnector):
 
 
 class SparkTableBatch(SparkBatch):
+    def reads_itself(self, connector: TableConnector) -> bool:
+        return True
+
     def relation(
         self,
         spark: SparkSession,
         connector: TableConnector,
         table: CatalogTable,
         columns: Sequence[str] | None,
+        steps: ReadSteps | None = None,
     ) -> str:
         return str(connector.values["table-name"])
 

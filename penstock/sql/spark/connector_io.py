@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -46,8 +46,25 @@ _TASK_BITS = 44
 _COMMITTABLES = "committable BINARY"
 
 
+@dataclass(frozen=True)
+class ReadSteps:
+    """What the task that reads a table does with the rows before Spark gets them.
+
+    Attributes:
+        row_type: The columns that come out.
+        run: From the batches of `connector.row_type(table)` to those of `row_type`; it is pickled into the tasks.
+    """
+
+    row_type: RowType
+    run: Callable[[Batches], Batches]
+
+
 class SparkBatch:
     """What Spark does itself for the tables of a connector; either method may leave it to the source or sink."""
+
+    def reads_itself(self, connector: TableConnector) -> bool:
+        """Whether a reader of Spark's own reads the rows, not a Python task that could do more with them."""
+        return False
 
     def relation(
         self,
@@ -55,6 +72,7 @@ class SparkBatch:
         connector: TableConnector,
         table: CatalogTable,
         columns: Sequence[str] | None,
+        steps: ReadSteps | None = None,
     ) -> str | None:
         """The table's rows as a relation of Spark SQL: the name of a view, or a query in parentheses."""
         return None
@@ -80,27 +98,34 @@ def _spark_batch(connector: TableConnector) -> SparkBatch:
 # --- reading
 
 
+def in_python(connector: TableConnector) -> bool:
+    """Whether the rows of its tables are read by Python tasks, so that `relation` can give them steps."""
+    return not _spark_batch(connector).reads_itself(connector)
+
+
 def relation(
     spark: SparkSession,
     connector: TableConnector,
     table: CatalogTable,
     columns: Sequence[str] | None = None,
+    steps: ReadSteps | None = None,
 ) -> str:
-    """A relation for Spark SQL with the columns of `connector.row_type(table)` by name.
+    """A relation for Spark SQL with the columns of `connector.row_type(table)`, or of the steps, by name.
 
     Args:
         columns: The physical columns that the query needs; others may be NULL in the relation, and what stands in
             them cannot make the query fail.
+        steps: What is to be done with the rows where they are read; only if that is `in_python`.
     """
     if not connector.is_bounded(table):
         raise connector.refused(
             "the table never ends: an endless table cannot be read in batch mode",
             do=connector.endless_advice,
         )
-    found = _spark_batch(connector).relation(spark, connector, table, columns)
+    found = _spark_batch(connector).relation(spark, connector, table, columns, steps)
     if found is not None:
         return found
-    frame = source_frame(spark, connector.source(table, columns), connector.row_type(table))
+    frame = source_frame(spark, connector.source(table, columns), connector.row_type(table), steps)
     return view_of(frame)
 
 
@@ -111,22 +136,37 @@ def view_of(frame: DataFrame) -> str:
     return name
 
 
-def source_frame(spark: SparkSession, source: Source, row_type: RowType) -> DataFrame:
+def source_frame(
+    spark: SparkSession, source: Source, row_type: RowType, steps: ReadSteps | None = None
+) -> DataFrame:
     """All rows of a bounded source; each of its splits is a task."""
     now_ms = int(time.time() * 1000)
     tasks = _planned(source, spark.sparkContext.defaultParallelism, now_ms)
     shipped = ship((source, row_type, tasks))
 
-    def read(batches: Batches) -> Batches:
+    def read(number: int) -> Batches:
         source, row_type, tasks = unship(shipped)
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                yield from _read(
-                    source, row_type, tasks[number], ReaderContext(number, len(tasks), {}, now_ms)
-                )
+        return _read(source, row_type, tasks[number], ReaderContext(number, len(tasks), {}, now_ms))
 
-    numbers = spark.range(0, len(tasks), 1, max(1, len(tasks)))
-    return numbers.mapInArrow(read, spark_schema(row_type))
+    return tasks_frame(spark, len(tasks), read, row_type, steps)
+
+
+def tasks_frame(
+    spark: SparkSession,
+    count: int,
+    read: Callable[[int], Batches],
+    row_type: RowType,
+    steps: ReadSteps | None = None,
+) -> DataFrame:
+    """A DataFrame whose partition n is what `read(n)` gives in a task, taken through the steps."""
+    run = iter if steps is None else steps.run
+
+    def body(batches: Batches) -> Batches:
+        numbers = (n for batch in batches for n in batch.column(0).to_pylist())
+        return run(found for n in numbers for found in read(n))
+
+    numbers = spark.range(0, count, 1, max(1, count))
+    return numbers.mapInArrow(body, spark_schema(row_type if steps is None else steps.row_type))
 
 
 Task = tuple[SourceSplit, ReadLimit]

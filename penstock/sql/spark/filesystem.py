@@ -22,13 +22,14 @@ from penstock.connectors.filesystem.columnar_writers import is_columnar
 from penstock.connectors.filesystem.files import FileEntry
 from penstock.connectors.filesystem.partitions import Partitioning, escape
 from penstock.connectors.filesystem.reader import FileScan, FileSplit, group
+from penstock.connectors.filesystem.sharing import spread_over
 from penstock.connectors.filesystem.sink import FileTableSink
 from penstock.connectors.filesystem.table import FileSystemConnector
 from penstock.connectors.filesystem.writer import StagedFile
 from penstock.connectors.sink import Moment
 from penstock.connectors.table import KIND_COLUMN, POSITION_COLUMN, SinkRequest, TableConnector
 from penstock.sql.functions.text import quoted_name, spark_type
-from penstock.sql.spark.connector_io import SparkBatch, spread, view_of
+from penstock.sql.spark.connector_io import ReadSteps, SparkBatch, spread, tasks_frame, view_of
 from penstock.sql.spark.file_sizes import split_large
 from penstock.sql.spark.schemas import spark_schema
 
@@ -49,18 +50,28 @@ _METADATA = {
 class FileSystemBatch(SparkBatch):
     """Reads all formats; writes Parquet and ORC."""
 
+    def reads_itself(self, connector: TableConnector) -> bool:
+        assert isinstance(connector, FileSystemConnector)
+        return is_columnar(connector.format.name)
+
     def relation(
         self,
         spark: SparkSession,
         connector: TableConnector,
         table: CatalogTable,
         columns: Sequence[str] | None,
+        steps: ReadSteps | None = None,
     ) -> str:
         assert isinstance(connector, FileSystemConnector)
         if is_columnar(connector.format.name):
             return _columnar_relation(spark, connector, table)
-        scan, splits = connector.scan(table, columns), connector.listing(table).splits()
-        return view_of(_read(spark, scan, splits, relation_type(connector, table)))
+        scan, listing = connector.scan(table, columns), connector.listing(table)
+        parallelism = spark.sparkContext.defaultParallelism
+        if steps is None:
+            tasks = group(listing.splits(), parallelism)
+        else:  # a user's function makes reading the work of all cores
+            tasks = spread_over(scan, listing.files(), parallelism)
+        return view_of(_read(spark, scan, tasks, relation_type(connector, table), steps))
 
     def write(
         self, connector: TableConnector, table: CatalogTable, df: DataFrame, request: SinkRequest
@@ -92,18 +103,20 @@ def relation_type(connector: FileSystemConnector, table: CatalogTable) -> RowTyp
     return RowType(fields, nullable=False)
 
 
-def _read(spark: SparkSession, scan: FileScan, splits: list[FileSplit], row_type: RowType) -> DataFrame:
+def _read(
+    spark: SparkSession,
+    scan: FileScan,
+    tasks: list[list[FileSplit]],
+    row_type: RowType,
+    steps: ReadSteps | None,
+) -> DataFrame:
     """A DataFrame whose task n reads the n-th group of splits, so that rows stay in file order."""
-    tasks = group(splits, spark.sparkContext.defaultParallelism)
 
-    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                for split in tasks[number]:
-                    yield from blocks.batches(scan, split, row_type)
+    def read(number: int) -> Iterator[pa.RecordBatch]:
+        for split in tasks[number]:
+            yield from blocks.batches(scan, split, row_type)
 
-    numbers = spark.range(0, len(tasks), 1, max(1, len(tasks)))
-    return numbers.mapInArrow(read, spark_schema(row_type))
+    return tasks_frame(spark, len(tasks), read, row_type, steps)
 
 
 # --- Parquet and ORC

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from penstock.sql.plan.rex import UdfCall
     from penstock.sql.streaming.user_calls import OpenedFunction
 
-_PARAMETERS = "pipeline.global-job-parameters"
+JOB_PARAMETERS = "pipeline.global-job-parameters"
 
 _OPENED: dict[str, Any] = {}
 """The functions of this worker process that were opened, by the name they are registered under."""
@@ -60,7 +60,7 @@ def spark_call(
     Args:
         config: The session's, for job parameters and the options of asynchronous functions.
     """
-    parameters = parse_map((config or {}).get(_PARAMETERS, ""))
+    parameters = parse_map((config or {}).get(JOB_PARAMETERS, ""))
     waiting = Waiting.of(config or {})
     function: UserFunction = call.function
     types = [a.type for a in call.args]
@@ -141,14 +141,19 @@ class Settings:
 
 def _context(parameters: Mapping[str, str]) -> FunctionContext:
     """The context of a function in a Spark task."""
+    return FunctionContext(parameters, None, spark_task())
+
+
+def spark_task() -> Task:
+    """The Spark task that this is, for users' functions."""
     from pyspark import TaskContext
 
     task = TaskContext.get()
     if task is None:
-        return FunctionContext(parameters)
-    index, attempt = task.partitionId(), task.attemptNumber()
+        return Task()
+    index = task.partitionId()
     parallelism = max(getattr(task, "numPartitions", lambda: 1)(), index + 1)
-    return FunctionContext(parameters, None, Task("Calc", index, parallelism, parallelism, attempt))
+    return Task("Calc", index, parallelism, parallelism, task.attemptNumber())
 
 
 def close_quietly(function: Any) -> None:
@@ -247,10 +252,12 @@ class _RowColumns:
         self._width = len(types)
         self._own: OpenedFunction | None = None
         self._parameters = dict(settings.parameters)
+        self._surroundings = here()
         self._function = OpenedFunction(function, types, settings.zone, settings.waiting)
 
     def _opened(self) -> OpenedFunction:
-        """The function of this process."""
+        """The function of this process, among the files of its program."""
+        self._surroundings.enter()
         found: OpenedFunction | None = self._own or _OPENED.get(self._key)
         if found is None:
             found = self._function

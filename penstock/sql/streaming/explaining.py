@@ -85,7 +85,7 @@ class _Tree:
 
     def _node(self, node: PhysicalNode, indent: int) -> list[str]:
         if id(node) in self._seen:
-            return [f"{' ' * indent}+- Reused(reference=[{node.uid}])"]
+            return [f"{' ' * indent}+- Reused(reference=[{node.label}])"]
         self._seen.add(id(node))
         by = "Python"
         if isinstance(node, ScanNode) and node.connector is not None:

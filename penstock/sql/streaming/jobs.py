@@ -98,14 +98,18 @@ def lowered_inserts(
     planned = plan_inserts(planner, sinks)
     _warn(planner)
     make = lowering(planner)
-    uids = uids or sink_uids(planner, len(planned))
+    uids = uids or sink_uids(planner, sinks)
     return [_end(make, planner, *end, uid) for end, uid in zip(planned, uids, strict=True)]
 
 
-def sink_uids(planner: Planner, count: int) -> list[str]:
-    """The uids of the sinks of a job."""
-    name = f"{planner.prefix}{SINK_UID}"
-    return [name] if count == 1 else [f"{name}-{i}" for i in range(count)]
+def sink_uids(planner: Planner, sinks: Sequence[InsertInto]) -> list[str]:
+    """The uids of the sinks of a job: their tables, so that other INSERTs may come and go beside them."""
+    uids: list[str] = []
+    for sink in sinks:
+        uid = f"{planner.prefix}{SINK_UID}-{sink.identifier.object_name}"
+        same = sum(1 for other in uids if other == uid or other.startswith(f"{uid}~"))
+        uids.append(f"{uid}~{same + 1}" if same else uid)
+    return uids
 
 
 def _end(

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -49,7 +49,9 @@ from penstock.sql.plan.algebra import (
     SetOp,
     TableFunctionScan,
 )
+from penstock.sql.plan.plan_rexes import rexes
 from penstock.sql.plan.rex import Call, Const, InputRef, Rex, UdfCall, transform, walk
+from penstock.sql.plan.rex_facts import all_columns
 from penstock.sql.spark.text import SparkWriter
 from penstock.sql.streaming.epoch_time import is_epoch_time
 from penstock.sql.streaming.physical import HIDDEN, PhysicalNode, WatermarkText
@@ -108,11 +110,16 @@ class Piece:
 
 @dataclass
 class Linear:
-    """Lowers linear steps. `prepare` readies a Spark session for the texts."""
+    """Lowers linear steps. `prepare` readies a Spark session for the texts.
+
+    Attributes:
+        hidden: How many columns at the end are hidden; tables of a batch query have none.
+    """
 
     zone: str
     waiting: Waiting = field(default_factory=Waiting)
     prepare: Callable[[Any, str], None] = lambda session, text: None
+    hidden: int = len(HIDDEN)
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def over(
@@ -131,6 +138,16 @@ class Linear:
                 fields = members[-1].fields
                 source = self._operator("Calc", source, programs, fields, parallelism)
         return source
+
+    def programs(self, steps: Sequence[Plan]) -> tuple[list[TableProgram], int]:
+        """What does as many of the steps as need no Catalyst, and how many these are."""
+        programs: list[TableProgram] = []
+        for done, (step, read) in enumerate(zip(steps, _read_later(steps), strict=True)):
+            pieces = self._pieces(step, read)
+            if any(piece.program is None for piece in pieces):
+                return _joined(programs), done
+            programs += [piece.program for piece in pieces if piece.program is not None]
+        return _joined(programs), len(steps)
 
     def run_by(self, steps: Sequence[Plan]) -> list[str]:
         """Who runs each step if they are lowered together: Arrow, calls of Python functions, Catalyst, or several."""
@@ -173,13 +190,14 @@ class Linear:
 
     # -- one step ------------------------------------------------------------------------------------
 
-    def _pieces(self, step: Plan) -> list[Piece]:
+    def _pieces(self, step: Plan, read: Container[int] | None = None) -> list[Piece]:
+        """The pieces of a step; `read` are those of its columns that later steps read, None: maybe all."""
         if isinstance(step, Project):
             return self._project(step)
         if isinstance(step, Filter):
             return self._filter(step)
         if isinstance(step, TableFunctionScan):
-            return self._table_function(step)
+            return self._table_function(step, read)
         return [Piece(step, None)]
 
     def _project(self, step: Project) -> list[Piece]:
@@ -194,7 +212,7 @@ class Linear:
             return [self._columns("filter", step, (step.condition,))]
         below = step.input.fields
         called, [condition], fields = self._called(below, (step.condition,))
-        refs = _refs(below, len(below) - len(HIDDEN), len(fields) - len(HIDDEN))
+        refs = _refs(below, len(below) - self.hidden, len(fields) - self.hidden)
         return [
             *called,
             *self._filter(Filter(fields, _leaf(fields), condition)),
@@ -212,7 +230,7 @@ class Linear:
 
         Gives the pieces that do it, the expressions over what comes out, and its columns.
         """
-        width = len(below) - len(HIDDEN)
+        width = len(below) - self.hidden
         calls = list(dict.fromkeys(c for e in exprs for c in _innermost(e)))
         arguments = [a for call in calls for a in _arguments(call)]
         added = tuple(Field(f"$arg{i}", a.type) for i, a in enumerate(arguments))
@@ -228,7 +246,7 @@ class Linear:
             at += count
         results = tuple(Field(f"$call{i}", c.type) for i, c in enumerate(calls))
         fields = (*fields[:at], *results, *fields[at:])
-        pieces.append(Piece(None, Calls(programs), fields))
+        pieces.append(Piece(None, Calls(programs, self.hidden), fields))
         places: dict[Rex, Rex] = {c: InputRef(c.type, at + i) for i, c in enumerate(calls)}
         moved = at + len(calls) - width
         return pieces, [_replaced(e, places, width, moved) for e in exprs], fields
@@ -246,18 +264,25 @@ class Linear:
             return Rand(seeds[0] if seeds else None)
         return Rand(seeds[0] if len(call.args) > 1 else None, columns[-1])
 
-    def _table_function(self, step: TableFunctionScan) -> list[Piece]:
+    def _table_function(self, step: TableFunctionScan, read: Container[int] | None) -> list[Piece]:
         """Arguments become columns first; the function's columns are appended behind the hidden ones."""
         below = step.input.fields
-        width = len(below) - len(HIDDEN)
+        width = len(below) - self.hidden
         added = tuple(Field(f"$arg{i}", a.type) for i, a in enumerate(step.args))
         wide: Fields = (*below[:width], *added, *below[width:])
         refs = _refs(below, width, width)
         pieces = self._project(Project(wide, _leaf(below), (*refs[:width], *step.args, *refs[width:])))
-        result = [f.type for f in step.function_fields]
-        types = [a.type for a in step.args]
         columns = range(width, width + len(step.args))
-        program = TableFunctionRows(step.function, columns, types, result, step.outer, self.zone)
+        unread = [i for i in range(width) if read is not None and i not in read]
+        program = TableFunctionRows(
+            step.function,
+            columns,
+            [a.type for a in step.args],
+            [f.type for f in step.function_fields],
+            step.outer,
+            self.zone,
+            unread=[*unread, *columns],
+        )
         made: Fields = (*wide, *step.function_fields)
         back = _refs(below, width, width + len(step.args))
         appended = tuple(InputRef(f.type, len(wide) + i) for i, f in enumerate(step.function_fields))
@@ -284,6 +309,21 @@ def _settled(pieces: list[Piece]) -> list[Piece]:
             for piece in between:
                 piece.program = None
     return pieces
+
+
+def _read_later(steps: Sequence[Plan]) -> list[set[int] | None]:
+    """Which columns of each step the steps after it read; None where that may be all."""
+    found: list[set[int] | None] = []
+    read: set[int] | None = None
+    for step in reversed(steps):
+        found.append(read)
+        if isinstance(step, Project):
+            read = all_columns(step.exprs)
+        elif isinstance(step, (Filter, TableFunctionScan)):
+            read = None if read is None else read | all_columns(rexes(step))
+        else:
+            read = None
+    return found[::-1]
 
 
 def _joined(programs: Sequence[TableProgram]) -> list[TableProgram]:

@@ -50,7 +50,11 @@ class PhysicalNode:
     retracts: bool = False
     keys: frozenset[frozenset[int]] = frozenset()
     detail: str = ""
-    """What EXPLAIN says about it beside its name; uids are made of the name alone."""
+    """What EXPLAIN says about it beside its name."""
+    label: str = ""
+    """What EXPLAIN calls it where it is used again: its place among the nodes, and its name."""
+    identity: Any = None
+    """What it computes (`node_identity.py`), from which its uid is made."""
 
     @property
     def row_type(self) -> RowType:

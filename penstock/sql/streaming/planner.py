@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -50,6 +50,7 @@ from penstock.sql.plan.required_columns import required_columns
 from penstock.sql.plan.rex import Call, Const, InputRef, Rex, UdfCall, transform, walk
 from penstock.sql.streaming.advice import STRATEGY, check_updates
 from penstock.sql.streaming.epoch_time import with_epoch_time
+from penstock.sql.streaming.node_identity import identity_of, slug_of
 from penstock.sql.streaming.physical import (
     HIDDEN,
     DeltaNode,
@@ -64,6 +65,7 @@ from penstock.sql.streaming.physical import (
     hidden_refs,
     view_of,
 )
+from penstock.sql.streaming.upserts import normalized
 from penstock.sql.streaming.values import EMPTY
 
 AGG_PHASE_STRATEGY = "table.optimizer.agg-phase-strategy"
@@ -94,6 +96,8 @@ class Planner:
     """The job is of BATCH mode: all input is one epoch, so what it leaves is final and can be sorted."""
     edits: Mapping[int, OperatorEdit] = field(default_factory=dict)
     """By position among the nodes: what a compiled plan says about an operator."""
+    conditions: dict[int, Rex] = field(default_factory=dict)
+    """By the id of a table of upserts: which rows of it are wanted (`upserts.py`)."""
     each_change: bool = False
     """Versions are wanted: a key's changes within an epoch must not be summed up."""
 
@@ -177,13 +181,21 @@ class Planner:
 
     def add(self, node: PhysicalNode) -> Stream:
         """Registers a node; its output as a stream."""
-        slug = "".join(c if c.isalnum() else "-" for c in node.name.lower())[:40]
         edit = self.edits.get(len(self.nodes), OperatorEdit())
-        node.uid = edit.uid or f"{self.prefix}{len(self.nodes)}-{slug}"
+        slug = "".join(c if c.isalnum() else "-" for c in node.name.lower())[:40]
+        node.label = f"{self.prefix}{len(self.nodes)}-{slug}"
+        node.identity = identity_of(node)
+        node.uid = edit.uid or self._uid(node)
         node.parallelism = edit.parallelism or node.parallelism
         node.view = f"penstock_node_{uuid.uuid4().hex}"
         self.nodes.append(node)
         return Stream(view_of(node), (node,))
+
+    def _uid(self, node: PhysicalNode) -> str:
+        """Of what it computes, so that its state is found again when other parts of the query have changed."""
+        uid = f"{self.prefix}{slug_of(node)}-{node.identity.digest[:12]}"
+        same = sum(1 for other in self.nodes if other.identity.digest == node.identity.digest)
+        return f"{uid}-{same + 1}" if same else uid
 
     def delta(
         self,
@@ -214,7 +226,7 @@ class Planner:
         connector.validate(plan.table, "source")
         stored = [c.name for c in plan.table.schema.columns if c.is_physical]
         needed = self.needed.get(id(plan))
-        if needed is not None and (self._may_repeat or connector.emits_upserts):  # put right by the key
+        if needed is not None and (self.may_repeat or connector.emits_upserts):  # put right by the key
             needed = needed.union(*self._primary_key(plan))
         columns = tuple(n for i, n in enumerate(stored) if needed is None or i in needed)
         node = ScanNode(
@@ -242,35 +254,23 @@ class Planner:
         if not plan.stream.changelog:
             return replace(stream, keys=keys)
         stream = replace(stream, retracts=True, keys=keys, updated_by=plan.describe())
-        return self._normalized(stream, plan.stream.key) if plan.stream.upserts else stream
-
-    def _normalized(self, stream: Stream, key: Iterable[int]) -> Stream:
-        """Changes that name the row they replace, made of changes that only say what a key's row is now."""
-        from penstock.delta.changelog_normalize import ChangelogNormalize
-
-        operator = ChangelogNormalize(
-            sorted(key), state_ttl_ms=self.state_ttl_ms, each_change=self.each_change
-        )
-        return self.delta(
-            "ChangelogNormalize", operator, [stream], stream.fields, retracts=True, keys=stream.keys,
-            updated_by="ChangelogNormalize",
-        )  # fmt: skip
+        return normalized(self, plan, stream, plan.stream.key) if plan.stream.upserts else stream
 
     def _changelog(self, plan: Scan, stream: Stream, upserts: bool) -> Stream:
         """Changes of a source; upserts, and repeated ones if the configuration says there are, are put right."""
         keys = self._primary_key(plan)
         columns = next(iter(keys), frozenset())
-        if self._may_repeat or upserts:
+        if self.may_repeat or upserts:
             if not columns:
                 raise ValidationError(
                     f"table '{plan.identifier.as_summary_string()}' may have duplicate events but no primary key",
                     do="declare a PRIMARY KEY, or unset table.exec.source.cdc-events-duplicate",
                 )
-            return self._normalized(replace(stream, keys=keys), columns)
+            return normalized(self, plan, replace(stream, keys=keys), columns)
         return replace(stream, keys=keys)
 
     @property
-    def _may_repeat(self) -> bool:
+    def may_repeat(self) -> bool:
         return self.config.get("table.exec.source.cdc-events-duplicate", "false").lower() == "true"
 
     def _primary_key(self, plan: Scan) -> frozenset[frozenset[int]]:

@@ -30,6 +30,7 @@ class ColumnSteps:
     """Projections and filters, one after the other; hidden columns are columns like the others here."""
 
     steps: tuple[tuple[str, tuple[ArrowExpression, ...]], ...]
+    wants_closing = False
 
     def open(self, context: OperatorContext) -> None:
         """Expressions need nothing."""
@@ -57,17 +58,22 @@ def _numbered(width: int) -> list[str]:
 
 
 class Calls:
-    """Appends the results of Python calls, each over columns of the table, before the hidden columns."""
+    """Appends the results of Python calls, each over columns of the table, before its last `hidden` columns."""
 
-    def __init__(self, calls: Sequence[PythonCall]) -> None:
+    def __init__(self, calls: Sequence[PythonCall], hidden: int = len(HIDDEN)) -> None:
         self._calls = tuple(calls)
+        self._hidden = hidden
+
+    @property
+    def wants_closing(self) -> bool:
+        return any(call.wants_closing for call in self._calls)
 
     def open(self, context: OperatorContext) -> None:
         for call in self._calls:
             call.open(context)
 
     def __call__(self, table: pa.Table) -> pa.Table:
-        width = table.num_columns - len(HIDDEN)
+        width = table.num_columns - self._hidden
         made = [call.column(table) for call in self._calls]
         columns = [*table.columns[:width], *made, *table.columns[width:]]
         return pa.table(columns, names=_numbered(len(columns)))
@@ -79,6 +85,10 @@ class Calls:
 
 class PythonCall:
     """A call that only Python can make; its arguments are columns."""
+
+    @property
+    def wants_closing(self) -> bool:
+        return False
 
     def open(self, context: OperatorContext) -> None:
         """Called once per process and subtask."""
@@ -156,6 +166,10 @@ class ScalarCall(PythonCall):
         self._pandas = function.pandas
         self._columns = list(columns)
 
+    @property
+    def wants_closing(self) -> bool:
+        return self._function.wants_closing
+
     def open(self, context: OperatorContext) -> None:
         self._function.open(context)
 
@@ -170,7 +184,11 @@ class ScalarCall(PythonCall):
 
 
 class TableFunctionRows:
-    """Appends what a user's table function gives for each row: one row for each of its rows."""
+    """Appends what a user's table function gives for each row: one row for each of its rows.
+
+    Args:
+        unread: Columns that nobody reads afterwards; they need not be repeated and are NULL.
+    """
 
     def __init__(
         self,
@@ -180,9 +198,15 @@ class TableFunctionRows:
         result: Sequence[DataType],
         outer: bool,
         zone: str,
+        unread: Sequence[int] = (),
     ) -> None:
         self._function = OpenedFunction(function, types, zone)
         self._columns, self._result, self._outer = list(columns), list(result), outer
+        self._unread = frozenset(unread)
+
+    @property
+    def wants_closing(self) -> bool:
+        return self._function.wants_closing
 
     def open(self, context: OperatorContext) -> None:
         self._function.open(context)
@@ -191,15 +215,20 @@ class TableFunctionRows:
         rows = table.num_rows
         given, appended = self._function.rows_of(table.select(self._columns), rows, self._result)
         counts = np.array(given, np.int64)
-        kept = table.take(
-            pa.array(np.repeat(np.arange(rows), np.maximum(counts, 1) if self._outer else counts))
-        )
         if self._outer:  # NULLs where the function gave no row
             shown = np.repeat(counts > 0, np.maximum(counts, 1))
             places = pa.array(np.cumsum(shown) - 1, mask=~shown)
             appended = [column.take(places) for column in appended]
-        columns = [*kept.columns, *appended]
+            counts = np.maximum(counts, 1)
+        columns = [*self._repeated(table, counts), *appended]
         return pa.table(columns, names=_numbered(len(columns)))
+
+    def _repeated(self, table: pa.Table, counts: Any) -> list[Any]:
+        repeated = pa.array(np.repeat(np.arange(table.num_rows), counts))
+        return [
+            pa.nulls(len(repeated), column.type) if i in self._unread else column.take(repeated)
+            for i, column in enumerate(table.columns)
+        ]
 
     def close(self) -> None:
         self._function.close()

@@ -34,6 +34,7 @@ from penstock.sql.plan.rex import (
 )
 from penstock.sql.streaming.memberships import as_counts
 from penstock.sql.streaming.physical import Stream
+from penstock.sql.streaming.upserts import filtered_upserts
 
 if TYPE_CHECKING:
     from penstock.sql.streaming.planner import Planner
@@ -62,6 +63,9 @@ def plan_filter(planner: Planner, plan: Filter) -> Stream:
     ranked = plan_rank(planner, plan)
     if ranked is not None:
         return ranked
+    upserts = filtered_upserts(planner, plan)
+    if upserts is not None:
+        return upserts
     stream = planner.plan(plan.input)
     if not contains_subquery(plan.condition):
         return _filtered(stream, [plan.condition])

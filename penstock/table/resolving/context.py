@@ -30,8 +30,29 @@ class ProgramContext(BindContext):
         return error
 
     def _where(self) -> str | None:
-        line = call_site()
-        return f"{self.call}, {line}" if line and self.call else line or self.call or None
+        return _line_of(self.call)
+
+
+def _line_of(call: str) -> str | None:
+    line = call_site()
+    return f"{call}, {line}" if line and call else line or call or None
+
+
+@dataclass(frozen=True)
+class RefusedBy:
+    """Lets refusals inside say which call of the program they are about, unless they say something better.
+
+    (Not made with contextlib, whose frames would be taken for the program's.)
+    """
+
+    call: str
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: Any) -> None:
+        if isinstance(error, ValidationError) and not isinstance(error, SqlError) and error.where is None:
+            error.where = _line_of(self.call)
 
 
 def program_context(session: SqlSession, call: str) -> ProgramContext:

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from penstock.cli.main import app
 from penstock.cli.sql.app import Arguments, read_properties, run_client
+from penstock.cli.sql.engine import Engine
 from penstock.cli.sql.output import Output
 from penstock.common.errors import ValidationError
 
@@ -39,6 +40,49 @@ def test_a_failed_statement_gives_exit_code_1_and_its_place() -> None:
     assert code == 1
     assert out.count("default_catalog") == 1
     assert err.startswith("[ERROR] statement 2, line 2: ")
+
+
+INSERT = """
+CREATE TABLE t (id INT, name STRING) WITH ('connector' = 'datagen');
+CREATE TABLE s (id INT, name STRING) WITH ('connector' = 'print');
+"""
+TYPES = "column types of query result and sink for 'default_catalog.default_database.s' do not match: "
+SCHEMA = "\n         sink schema:  [id: INT, name: STRING]\n"
+
+
+@pytest.mark.parametrize("mode", ["batch", "streaming"])
+@pytest.mark.parametrize(
+    "insert, message",
+    [
+        ("INSERT INTO ss SELECT id, name FROM t", "object 'ss' not found\n  do: did you mean `s`?\n"),
+        (
+            "INSERT INTO s SELECT id FROM t",
+            f"{TYPES}different number of columns, the query has 1 and the sink takes 2\n"
+            f"  where: query schema: [id: INT]{SCHEMA}",
+        ),
+        (
+            "INSERT INTO s SELECT name, id FROM t",
+            f"{TYPES}incompatible types for sink column 'id', STRING cannot be stored as INT\n"
+            f"  where: query schema: [name: STRING, id: INT]{SCHEMA}  do: CAST the value to INT\n",
+        ),
+        (
+            "INSERT INTO s SELECT id, nam FROM t",
+            "column 'nam' not found in any table\n  4 | INSERT INTO s SELECT id, nam FROM t\n"
+            "    |                          ^^^\n  do: did you mean `name`?\n",
+        ),
+        (
+            "EXECUTE STATEMENT SET BEGIN INSERT INTO s (id, nam) SELECT id, name FROM t; END",
+            "unknown target column 'nam'\n  do: did you mean `name`?\n",
+        ),
+    ],
+)
+def test_mistakes_of_an_insert_are_told_before_spark_runs(
+    monkeypatch: pytest.MonkeyPatch, mode: str, insert: str, message: str
+) -> None:
+    monkeypatch.setattr(Engine, "ready", lambda engine: pytest.fail("waits for Spark"))
+    monkeypatch.setattr(Engine, "start", lambda engine: None)
+    code, _, err = run("--mode", mode, "-e", INSERT + insert)
+    assert (code, err) == (1, f"[ERROR] statement 3, line 4: {message}")
 
 
 def test_a_script_file_is_named_in_the_error(tmp_path: pathlib.Path) -> None:

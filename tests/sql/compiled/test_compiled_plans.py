@@ -101,7 +101,10 @@ def test_a_statement_set_is_one_plan(env: TableEnvironment, tmp_path: pathlib.Pa
     statements.add_insert_sql("INSERT INTO rows_out SELECT k, v FROM a WHERE v < 2")
     statements.add_insert_sql(COUNT)
     plan = json.loads(statements.compile_plan().as_json_string())
-    assert [item["uid"] for item in plan["operators"] if item["type"] == "Sink"] == ["sink-0", "sink-1"]
+    assert [item["uid"] for item in plan["operators"] if item["type"] == "Sink"] == [
+        "sink-rows_out",
+        "sink-counts",
+    ]
     load(environment(None), plan).execute().wait()
     assert written(tmp_path) == ["0,0", "1,1"]
 
@@ -142,7 +145,7 @@ def test_the_writers_of_a_sink_can_be_edited(tmp_path: pathlib.Path) -> None:
     plan["operators"][-1]["parallelism"] = 2
     result = load(env, plan).execute()
     result.wait()
-    assert _nodes(result)["Sink"] == ("sink", 2)
+    assert _nodes(result)["Sink"] == ("sink-rows_out", 2)
     assert len(written(tmp_path)) == 20
 
 
@@ -227,7 +230,7 @@ def test_operators_have_the_uids_of_the_plain_statement(env: TableEnvironment, s
             lambda p: p["operators"][1].update(type="Join"),
             "type of operator 2 is 'Join' in the plan and 'Aggregate'",
         ),
-        (lambda p: p["operators"][1].update(uid="sink"), "have the same uid 'sink'"),
+        (lambda p: p["operators"][1].update(uid="sink-counts"), "have the same uid 'sink-counts'"),
         (lambda p: p["operators"][1].update(uid=""), "has no uid"),
         (lambda p: p["operators"][1].update(parallelism=0), "the parallelism of operator 2 .* is 0"),
         (lambda p: p["operators"][1].pop("state"), "the state of operator 2 is not the same"),
@@ -405,3 +408,29 @@ def test_a_savepoint_of_a_plan_is_restored_by_the_plan(tmp_path: pathlib.Path) -
     plan["operators"][1]["uid"] = "another"
     with pytest.raises(StateMigrationError, match="does not have: 'seen'"):
         load(again, plan).execute().wait()
+
+
+FALLS = """
+    INSERT INTO rows_out SELECT k, lowest FROM ticks MATCH_RECOGNIZE (
+      PARTITION BY k ORDER BY ts
+      MEASURES LAST(DOWN.price) AS lowest
+      AFTER MATCH SKIP TO LAST UP
+      PATTERN (F DOWN{2,} UP) WITHIN INTERVAL '1' MINUTE
+      DEFINE DOWN AS DOWN.price < COALESCE(LAST(DOWN.price, 1), F.price) AND MAX(DOWN.price) < 100,
+             UP AS UP.price > LAST(DOWN.price))"""
+
+
+@pytest.mark.parametrize("batch", [False, True], ids=["streaming", "batch"])
+def test_a_plan_may_look_for_patterns_of_rows(tmp_path: pathlib.Path, batch: bool) -> None:
+    env = environment(tmp_path, batch=batch)
+    (tmp_path / "ticks").mkdir()
+    prices = [9, 7, 4, 5, 8, 6, 3, 2, 7, 120, 110, 105, 130]
+    lines = [f"1,{price},2020-01-01 00:00:{at:02d}\n" for at, price in enumerate(prices)]
+    (tmp_path / "ticks" / "rows.csv").write_text("".join(lines))
+    env.execute_sql(
+        "CREATE TABLE ticks (k INT, price BIGINT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) "
+        f"WITH ({CSV}, 'path' = '{(tmp_path / 'ticks').as_uri()}')"
+    )
+    plan = compiled(env, FALLS)
+    load(environment(None, batch=batch), plan).execute().wait()
+    assert written(tmp_path) == ["1,2", "1,4"]
