@@ -1,4 +1,4 @@
-"""`penstock run job.py`, `penstock sql`, `penstock shell`, `penstock version`."""
+"""`penstock run job.py`, `penstock sql`, `penstock state`, `penstock shell`, `penstock version`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from penstock import __version__
+from penstock.cli.state import app as state_app
 from penstock.common.errors import PenstockError, ValidationError
 
 app = typer.Typer(
@@ -17,6 +18,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+app.add_typer(state_app, name="state")
 
 _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 EXIT_FAILED = 1
@@ -36,6 +39,25 @@ def run(
     from_savepoint: Annotated[
         str | None, typer.Option("-s", "--from-savepoint", help="Start from this savepoint or checkpoint.")
     ] = None,
+    allow_non_restored: Annotated[
+        bool,
+        typer.Option(
+            "-n",
+            "--allow-non-restored-state",
+            "--allowNonRestoredState",
+            help="State of operators that the program does not have any more may be dropped.",
+        ),
+    ] = False,
+    restore_mode: Annotated[
+        str | None,
+        typer.Option(
+            "-rm",
+            "--restore-mode",
+            "--restoreMode",
+            "--claimMode",
+            help="CLAIM: the job owns the savepoint and deletes it in the end. NO_CLAIM (default): it never does.",
+        ),
+    ] = None,
     parallelism: Annotated[int | None, typer.Option("-p", "--parallelism", min=1)] = None,
     files: Annotated[
         str | None, typer.Option("-pyfs", "--pyFiles", help="Python files, folders and zips, with commas.")
@@ -54,11 +76,10 @@ def run(
     ] = None,
 ) -> None:
     """Runs PROGRAM with the rest of the line as its arguments; `import pyflink` gives penstock there."""
-    from penstock.cli.run import dependency_settings, run_module, run_program
+    from penstock.cli.run import dependency_settings, restore_settings, run_module, run_program
 
     settings = [*(define or []), *dependency_settings(files, archives, requirements, executable)]
-    if from_savepoint:
-        settings.append(f"execution.state-recovery.path={from_savepoint}")
+    settings += restore_settings(from_savepoint, allow_non_restored, restore_mode)
     if parallelism:
         settings.append(f"parallelism.default={parallelism}")
     if module is not None:
@@ -82,12 +103,26 @@ def sql(
         list[str] | None, typer.Option("-D", help="key=value: an option of the session.")
     ] = None,
     mode: Annotated[str | None, typer.Option("--mode", help="batch (default) or streaming.")] = None,
+    upgrade: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            "--check-upgrade",
+            metavar="OLD.SQL NEW.SQL",
+            help="Say which operators of the new script keep the state of the old one's; nothing runs.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="With --check-upgrade: for scripts.")] = False,
 ) -> None:
     """Flink SQL: statements from the command line, a script, a pipe, or typed at a prompt."""
-    from penstock.cli.sql.app import EXIT_USAGE, Arguments, run_client
+    from penstock.cli.sql.app import EXIT_USAGE, Arguments, read_properties, run_client
 
+    arguments = Arguments(execute, file, init, tuple(define or ()), mode)
     try:
-        code = run_client(Arguments(execute, file, init, tuple(define or ()), mode))
+        if upgrade is not None:
+            from penstock.cli.sql.upgrade import check_upgrade
+
+            raise typer.Exit(check_upgrade(*upgrade, read_properties(arguments), as_json))
+        code = run_client(arguments)
     except ValidationError as error:
         typer.echo(f"penstock sql: {error}", err=True)
         code = EXIT_USAGE
@@ -119,6 +154,22 @@ def version() -> None:
     import pyspark
 
     typer.echo(f"penstock {__version__}, Spark {pyspark.__version__}, Python {sys.version.split()[0]}")
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        version()
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print versions and leave."),
+    ] = False,
+) -> None:
+    """Apache Flink's programming model in Python, run by Apache Spark."""
 
 
 def main() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import runpy
 import sys
 from collections.abc import Sequence
 
+from penstock.cli.program_errors import program_errors
+from penstock.common.config_check import check_configuration
 from penstock.common.configuration import Configuration
 from penstock.common.errors import ValidationError
 
@@ -37,7 +40,8 @@ def run_program(
     if folder not in sys.path:
         sys.path.insert(0, folder)
     sys.argv = [program, *arguments]
-    runpy.run_path(program, run_name="__main__")
+    with program_errors():
+        runpy.run_path(program, run_name="__main__")
 
 
 def run_module(
@@ -46,7 +50,8 @@ def run_module(
     """Runs a module as `python -m` would; it is looked for among `files` first."""
     prepare(settings, files)
     sys.argv = [module, *arguments]
-    runpy.run_module(module, run_name="__main__", alter_sys=True)
+    with program_errors():
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 
 def _start_spark(program: str, settings: Sequence[str]) -> None:
@@ -66,12 +71,24 @@ def prepare(settings: Sequence[str], files: str | None = None) -> None:
     from penstock.runtime.compat import install_pyflink_alias
 
     set_context_configuration(_configuration(settings))
+    _show_restores()
     install_pyflink_alias()
     paths = [os.path.abspath(path.strip()) for path in (files or "").split(",") if path.strip()]
     for path in paths:
         place = os.path.dirname(path) if path.endswith(".py") else path
         if place not in sys.path:
             sys.path.insert(0, place)
+
+
+def _show_restores() -> None:
+    """On a terminal it is said where jobs go on from, unless the program's own logging is there to say it."""
+    logger = logging.getLogger("penstock.runtime.restoring")
+    if not sys.stderr.isatty() or logger.handlers:
+        return
+    handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(lambda record: not logging.getLogger().handlers)
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
 
 
 def dependency_settings(
@@ -86,6 +103,20 @@ def dependency_settings(
     return [f"python.{key}={value}" for key, value in given.items() if value]
 
 
+def restore_settings(path: str | None, allow_non_restored: bool, mode: str | None) -> list[str]:
+    """The options of `-s`, `-n` and `-rm` as configuration.
+
+    >>> restore_settings("/sp", True, "claim")[1:]
+    ['execution.state-recovery.ignore-unclaimed-state=true', 'execution.state-recovery.claim-mode=CLAIM']
+    """
+    settings = [] if path is None else [f"execution.state-recovery.path={path}"]
+    if allow_non_restored:
+        settings.append("execution.state-recovery.ignore-unclaimed-state=true")
+    if mode is not None:
+        settings.append(f"execution.state-recovery.claim-mode={mode.upper()}")
+    return settings
+
+
 def _configuration(settings: Sequence[str]) -> Configuration:
     configuration = Configuration()
     for setting in settings:
@@ -93,4 +124,5 @@ def _configuration(settings: Sequence[str]) -> Configuration:
         if not separator:
             raise ValidationError(f"'{setting}' is not of the form key=value", do="write -D key=value")
         configuration.set_string(key.strip(), value.strip())
+    check_configuration(configuration)
     return configuration

@@ -166,6 +166,10 @@ class RowType(DataType):
         self.names.append(field.name)
         return self
 
+    def nullable_fields(self) -> list[RowField]:
+        """The fields as a reader gives them: any may be NULL, also one that is declared otherwise."""
+        return [RowField(f.name, f.data_type.nullable()) for f in self.fields]
+
     def field_names(self) -> list[str]:
         return list(self.names)
 

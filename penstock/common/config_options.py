@@ -49,6 +49,10 @@ class ConfigOption(Subscriptable):
     def with_fallback_keys(self, *keys: str) -> ConfigOption:
         return ConfigOption(self.key, self.kind, self.default, self.values, (*self.fallback_keys, *keys))
 
+    def with_key(self, key: str) -> ConfigOption:
+        """The same option under another spelling, which errors then name."""
+        return ConfigOption(key, self.kind, self.default, self.values)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ConfigOption):
             return False

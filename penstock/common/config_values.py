@@ -90,11 +90,17 @@ def parse_boolean(text: Any) -> bool:
 
 
 def parse_integer(text: Any) -> int:
-    return int(str(text).strip())
+    try:
+        return int(str(text).strip())
+    except ValueError:
+        raise ValueError("expected a whole number") from None
 
 
 def parse_float(text: Any) -> float:
-    return float(str(text).strip())
+    try:
+        return float(str(text).strip())
+    except ValueError:
+        raise ValueError("expected a number") from None
 
 
 def parse_list(text: Any) -> list[str]:

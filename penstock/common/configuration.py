@@ -128,15 +128,21 @@ class Configuration:
         return parse_list(value or "")
 
     def unknown_keys(self) -> dict[str, str | None]:
-        """Keys that look like Flink's but are not known here, each with the known key most like it."""
-        from penstock.common.options import is_known, known_keys, known_prefixes
+        """Keys that look like Flink's but are not known here, each with the known key most like it.
 
-        known, prefixes = known_keys(), known_prefixes()
-        return {
-            key: next(iter(difflib.get_close_matches(key, known, 1, cutoff=0.75)), None)
-            for key in self._entries
-            if key.startswith(prefixes) and not is_known(key)
-        }
+        A key that does not begin as ours do is taken for a program's own unless it is all but equal to a known one.
+        """
+        from penstock.common.options import belongs_to_others, is_known, is_meant_for_us, known_keys
+
+        unknown: dict[str, str | None] = {}
+        for key in self._entries:
+            if is_known(key) or belongs_to_others(key):
+                continue
+            ours = is_meant_for_us(key)
+            near = difflib.get_close_matches(key, known_keys(), 1, cutoff=0.85 if ours else 0.92)
+            if ours or near:
+                unknown[key] = near[0] if near else None
+        return unknown
 
     def _put(self, key: str, value: Any) -> Configuration:
         if not isinstance(key, str) or not key:

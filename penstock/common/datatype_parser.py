@@ -16,21 +16,26 @@ from penstock.common.function_types import BitmapType
 _TOKEN = re.compile(r"\s*(`(?:[^`]|``)*`|'(?:[^']|'')*'|[A-Za-z_][\w$]*|\d+|[<>(),])")
 
 
-def parse_type(text: str) -> DataType:
+def parse_type(text: str, *, in_sql: bool = False) -> DataType:
     """The type a text names.
+
+    Args:
+        in_sql: Whether the text stands in a SQL statement, where VARCHAR and VARBINARY without a length are as long
+            as can be, as in Flink; in a type text of a program they have the length 1.
 
     Raises:
         ValidationError: If the text is not a type, with the piece that could not be read.
     """
-    parser = _TypeParser(text)
+    parser = _TypeParser(text, in_sql)
     result = parser.read_type()
     parser.expect_end()
     return result
 
 
 class _TypeParser:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, in_sql: bool) -> None:
         self._text = text
+        self._in_sql = in_sql
         self._tokens = self._split(text)
         self._at = 0
 
@@ -121,7 +126,7 @@ class _TypeParser:
     def _with_length(self, word: str) -> DataType:
         if word in ("CHAR", "CHARACTER", "BINARY") and self._take("VARYING"):
             word = "VARBINARY" if word == "BINARY" else "VARCHAR"
-        length = 1
+        length = _LONGEST if self._in_sql and word.startswith("VAR") else 1
         if self._take("("):
             length = self._number()
             self._need(")")
@@ -220,4 +225,5 @@ _SIMPLE = {
     "BITMAP": BitmapType,
 }
 
+_LONGEST = (1 << 31) - 1
 _LENGTHS = {"CHAR", "CHARACTER", "VARCHAR", "BINARY", "VARBINARY"}

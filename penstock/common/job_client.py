@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from penstock.common.completable_future import CompletableFuture
+from penstock.common.errors import NotSupportedError
 from penstock.common.job_execution_result import JobExecutionResult
 from penstock.common.job_id import JobID
 from penstock.common.job_status import JobStatus
@@ -41,6 +42,14 @@ class JobHandle(ABC):
     @abstractmethod
     def stop_with_savepoint(self, directory: str | None, advance_to_end_of_event_time: bool) -> Future[str]:
         """Ends the job with a savepoint; with the last flag, event time runs to its end first."""
+
+    @abstractmethod
+    def cancel_with_savepoint(self, directory: str | None) -> Future[str]:
+        """Takes a savepoint and cancels the job there."""
+
+    def query_state(self, uid: str, state: str) -> Any:
+        """Committed keyed state of an operator; see `penstock.runtime.state_queries.QueryableState`."""
+        raise NotSupportedError("asking for the state of this job", "it keeps none: it is a bounded query")
 
     @abstractmethod
     def accumulators(self) -> dict[str, Any]:
@@ -81,6 +90,17 @@ class JobClient:
     def trigger_savepoint(self, savepoint_directory: str | None = None) -> CompletableFuture:
         """Takes a savepoint while the job goes on; the result is its path."""
         return CompletableFuture(self._handle.trigger_savepoint(savepoint_directory))
+
+    def cancel_with_savepoint(self, savepoint_directory: str | None = None) -> CompletableFuture:
+        """Takes a savepoint and cancels the job; the result is the savepoint's path."""
+        return CompletableFuture(self._handle.cancel_with_savepoint(savepoint_directory))
+
+    def query_state(self, operator_uid: str, state_name: str) -> Any:
+        """Looks up committed keyed state while the job runs: `get(key)`, `between(start, end)`.
+
+        Answers are of the newest committed epoch.
+        """
+        return self._handle.query_state(operator_uid, state_name)
 
     def get_accumulators(self) -> CompletableFuture:
         """The accumulators by name, now or as they were at the end."""

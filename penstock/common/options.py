@@ -23,15 +23,75 @@ __all__ = [
     "PipelineOptions",
     "StateOptions",
     "WorkerOptions",
+    "belongs_to_others",
     "has_effect",
     "is_known",
+    "is_meant_for_us",
     "known_keys",
-    "known_prefixes",
     "option",
+    "option_of",
 ]
 
 # Keys that a program makes up itself: everything below these belongs to it.
-_OPEN_PREFIXES = ("metrics.reporter.", "pipeline.global-job-parameters.", "python.job-options.")
+_OPEN_PREFIXES = (
+    "metrics.reporter.",
+    "penstock.dead-letter.properties.",
+    "penstock.dead-letter.table.",
+    "pipeline.global-job-parameters.",
+    "python.job-options.",
+)
+
+# First parts of keys that only Flink's programming interfaces and we give out, all of which are in the table.
+_COMPLETE = (
+    "execution.",
+    "materialized-table.",
+    "parallelism.",
+    "penstock.",
+    "pipeline.",
+    "restart-strategy.",
+    "sql-client.",
+    "state.",
+    "table.",
+)
+
+# Keys of others: Spark, workers, metrics, Flink's processes, and state backends and catalogs with their own options.
+_OTHERS = (
+    "spark.",
+    "python.",
+    "metrics.",
+    "security.",
+    "jobmanager.",
+    "taskmanager.",
+    "env.",
+    "fs.",
+    "s3.",
+    "state.backend.changelog.",
+    "state.backend.forst.",
+    "state.backend.latency-track.",
+    "state.backend.rocksdb.",
+    "state.changelog.",
+    "state.latency-track.",
+    "state.size-track.",
+    "table.exec.emit.",
+    "table.exec.hive.",
+    "table.exec.iceberg.",
+)
+
+# Keys of Flink 1.x that have no successor; programs still set them.
+_FORMER = frozenset(
+    {
+        "pipeline.auto-type-registration",
+        "pipeline.default-kryo-serializers",
+        "pipeline.registered-kryo-types",
+        "pipeline.registered-pojo-types",
+        "pipeline.time-characteristic",
+        "state.backend.async",
+        "table.exec.legacy-transformation-uids",
+        "table.exec.range-sort.enabled",
+        "table.exec.shuffle-mode",
+        "table.planner",
+    }
+)
 
 
 @functools.lru_cache(maxsize=1)
@@ -68,24 +128,35 @@ def option(key: str) -> ConfigOption:
         raise ValidationError(f"no option with the key '{key}' is known") from None
 
 
+def option_of(key: str) -> ConfigOption | None:
+    """The known option that is set with this key, today's or an older one."""
+    return _by_any_key().get(key)
+
+
+@functools.lru_cache(maxsize=1)
+def _by_any_key() -> dict[str, ConfigOption]:
+    options = [known for _, known in _table().values()]
+    older = {key: known for known in options for key in known.fallback_keys}
+    return {**older, **{known.key: known for known in options}}
+
+
 def known_keys() -> list[str]:
     """All keys of the table, older spellings too."""
     return [key for _, known in _table().values() for key in (known.key, *known.fallback_keys)]
 
 
-@functools.lru_cache(maxsize=1)
-def known_prefixes() -> tuple[str, ...]:
-    """First parts of keys, such as `execution.`: a key that begins so is meant for us."""
-    return tuple(sorted({key.split(".")[0] + "." for key in known_keys()}))
+def belongs_to_others(key: str) -> bool:
+    """Whether the key is none of our business, however much it looks like a known one."""
+    return key in _FORMER or key.startswith(_OTHERS)
 
 
-@functools.lru_cache(maxsize=1)
-def _known_set() -> frozenset[str]:
-    return frozenset(known_keys())
+def is_meant_for_us(key: str) -> bool:
+    """Whether the key begins as ours do and can only have been meant for us."""
+    return key.startswith(_COMPLETE)
 
 
 def is_known(key: str) -> bool:
-    return key in _known_set() or key.startswith(_OPEN_PREFIXES)
+    return key in _by_any_key() or key.startswith(_OPEN_PREFIXES)
 
 
 def has_effect(key: str) -> bool:
@@ -117,7 +188,15 @@ class DeadLetterOptions:
     """Where elements go on which functions raise, and records that cannot be decoded: ours."""
 
     PATH = option("penstock.dead-letter.path")
+    TOPIC = option("penstock.dead-letter.topic")
     MAX_PER_EPOCH = option("penstock.dead-letter.max-per-epoch")
+    MAX_PER_MINUTE = option("penstock.dead-letter.max-per-minute")
+    ONLY = option("penstock.dead-letter.only")
+
+    PROPERTIES = "penstock.dead-letter.properties."
+    """What begins so is a setting of the Kafka client that writes to the topic."""
+    TABLE = "penstock.dead-letter.table."
+    """What begins so is an option of the table, as in its WITH clause."""
 
 
 class PipelineOptions:

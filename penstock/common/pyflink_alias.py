@@ -15,6 +15,8 @@ import sys
 import types
 from collections.abc import Sequence
 
+from penstock.common.errors import NotSupportedError
+
 _ALIAS = "pyflink"
 _TARGET = "penstock"
 
@@ -30,6 +32,18 @@ def has_pyflink_alias() -> bool:
     return any(isinstance(finder, _AliasFinder) for finder in sys.meta_path)
 
 
+class NoSuchModule(NotSupportedError, ModuleNotFoundError):
+    """A module of PyFlink's own machinery, or none at all."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"the module {name}",
+            "it is not part of PyFlink's public API, or there is none of that name",
+            do="use the names of pyflink.common, pyflink.datastream and pyflink.table",
+        )
+        self.name = name
+
+
 class _AliasFinder(importlib.abc.MetaPathFinder):
     def find_spec(
         self,
@@ -42,7 +56,7 @@ class _AliasFinder(importlib.abc.MetaPathFinder):
         real = _TARGET + fullname[len(_ALIAS) :]
         found = importlib.util.find_spec(real)
         if found is None:
-            return None
+            raise NoSuchModule(fullname)
         loader = _AliasLoader(real)
         return importlib.machinery.ModuleSpec(
             fullname, loader, is_package=found.submodule_search_locations is not None

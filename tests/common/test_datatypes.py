@@ -65,3 +65,22 @@ def test_a_row_type_gives_fields_by_name_position_and_slice() -> None:
 def test_a_decimal_with_more_scale_than_precision_is_refused() -> None:
     with pytest.raises(ValidationError, match="DECIMAL"):
         DecimalType(2, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "program", "statement"),
+    [
+        ("VARCHAR", "VARCHAR(1)", "STRING"),
+        ("VARBINARY", "VARBINARY(1)", "BYTES"),
+        ("CHARACTER VARYING", "VARCHAR(1)", "STRING"),
+        ("ARRAY<VARCHAR>", "ARRAY<VARCHAR(1)>", "ARRAY<STRING>"),
+        ("CHAR", "CHAR(1)", "CHAR(1)"),
+        ("BINARY", "BINARY(1)", "BINARY(1)"),
+        ("VARCHAR(3)", "VARCHAR(3)", "VARCHAR(3)"),
+    ],
+)
+def test_texts_without_a_length_are_as_long_as_can_be_in_a_statement(
+    text: str, program: str, statement: str
+) -> None:
+    assert parse_type(text) == parse_type(program)
+    assert parse_type(text, in_sql=True) == parse_type(statement)

@@ -7,7 +7,16 @@ import importlib
 
 import pytest
 
-MODULES = ["types", "typeinfo", "rendering", "config_values", "config_options", "options", "compatibility"]
+MODULES = [
+    "types",
+    "config_check",
+    "typeinfo",
+    "rendering",
+    "config_values",
+    "config_options",
+    "options",
+    "compatibility",
+]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -77,6 +77,9 @@ class FakeHandle(JobHandle):
         self.calls.append((directory, advance_to_end_of_event_time))
         return future("savepoint-2")
 
+    def cancel_with_savepoint(self, directory: str | None) -> Future[str]:
+        return self.stop_with_savepoint(directory, False)
+
     def accumulators(self) -> dict:
         return {"n": 1}
 
