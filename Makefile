@@ -7,7 +7,7 @@ STREAMING := $(addprefix tests/conformance/sql/,setops group_agg join over topn 
 
 .PHONY: setup demo test lint types unit conformance conformance-datastream conformance-sql conformance-ways \
         conformance-expressions conformance-expressions-all \
-        recovery differential bench bench-sql bench-nexmark chaos clean
+        recovery differential bench bench-sql bench-nexmark chaos docs clean
 
 setup: $(VENV)/.stamp
 
@@ -60,11 +60,11 @@ conformance-expressions-all: setup
 conformance-ways: setup
 	$(RUN) --skips docs/differences.md --mode streaming --ways all $(STREAMING) $(addprefix tests/conformance/sql/,functions types ddl)
 
-# Workers and drivers are killed with SIGKILL in the middle of epochs, 5 times each.
+# Workers and drivers are killed with SIGKILL in the middle of epochs, 5 times each; with a broker of Kafka 20 times.
 recovery: setup
 	$(BIN)/python -m pytest tests/recovery
 
-# The same, 50 times each.
+# The same, 50 times each; with a broker of Kafka 200 times.
 chaos: setup
 	PENSTOCK_KILLS=50 $(BIN)/python -m pytest tests/recovery tests/connectors/kafka/test_kafka_jobs.py
 
@@ -90,12 +90,19 @@ bench-sql: setup
 	$(BIN)/python benchmarks/streaming_sql.py
 	$(BIN)/python benchmarks/sql_epoch_cost.py
 	$(BIN)/python benchmarks/latency.py
+	$(BIN)/python benchmarks/kafka.py
 
 # The field's benchmark of streaming SQL beside Flink; EVENTS=n for more or fewer. First the final tables are compared.
 EVENTS ?= 1000000
 bench-nexmark: setup
 	$(BIN)/python benchmarks/nexmark.py --check --events 100000
 	$(BIN)/python benchmarks/nexmark.py --minibatch --events $(EVENTS)
+
+# Tables of options in the pages of connectors, from the code; modules of systems without a connector, from the inventory.
+docs: setup
+	$(BIN)/python docs/option_tables.py
+	$(BIN)/python tests/parity/refused_systems.py
+	$(BIN)/ruff format -q penstock/datastream/connectors
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

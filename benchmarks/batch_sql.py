@@ -18,6 +18,7 @@ import pathlib
 import platform
 import subprocess
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from engines.flink_cluster import flink_cluster
@@ -61,9 +62,13 @@ def run(engine: str, *arguments: object) -> Result:
 
 
 def parquet_jars() -> list[str]:
+    return maven_jars(PARQUET_JARS)
+
+
+def maven_jars(artifacts: Sequence[str]) -> list[str]:
     """Fetched from Maven Central on first use."""
     jars = []
-    for artifact in PARQUET_JARS:
+    for artifact in artifacts:
         _, name, version = artifact.split(":")
         jar = CACHE / f"{name}-{version}.jar"
         if not jar.exists():

@@ -15,6 +15,7 @@ LAYERS = [
     {"sql"},
     {"cep"},
     {"datastream"},
+    {"state_processor"},
     {"testing"},
     {"runtime"},
     {"graph"},

@@ -16,7 +16,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 
-from penstock.common.errors import ValidationError
+from penstock.common.errors import NotSupportedError, ValidationError
 from penstock.common.plugins import Plugins
 from penstock.connectors.blackhole.table import BlackHoleConnector
 from penstock.connectors.datagen.table import DataGenConnector
@@ -24,9 +24,14 @@ from penstock.connectors.delta.table import DeltaConnector
 from penstock.connectors.elasticsearch.table import Elasticsearch7Connector, OpenSearchConnector
 from penstock.connectors.filesystem.table import FileSystemConnector
 from penstock.connectors.http.table import HttpConnector
+from penstock.connectors.iceberg.table import IcebergConnector
 from penstock.connectors.jdbc.table import JdbcConnector
 from penstock.connectors.kafka.table import KafkaConnector, UpsertKafkaConnector
+from penstock.connectors.mqtt.table import MqttConnector
+from penstock.connectors.mysql_cdc.table import MySqlCdcConnector
+from penstock.connectors.nats.table import NatsConnector
 from penstock.connectors.nexmark.table import NexmarkConnector
+from penstock.connectors.postgres_cdc.table import PostgresCdcConnector
 from penstock.connectors.print.table import PrintConnector
 from penstock.connectors.rabbitmq.table import RabbitConnector
 from penstock.connectors.redis.table import RedisConnector
@@ -54,13 +59,33 @@ for _connector in (
     HttpConnector,
     RedisConnector,
     RabbitConnector,
+    NatsConnector,
+    MqttConnector,
+    PostgresCdcConnector,
+    MySqlCdcConnector,
     DeltaConnector,
+    IcebergConnector,
     DataGenConnector,
     NexmarkConnector,
     PrintConnector,
     BlackHoleConnector,
 ):
     register_connector(_connector)
+
+
+_NO_CLIENT = "penstock has no client for it"
+REFUSED: dict[str, str] = {
+    **dict.fromkeys(
+        (
+            "hbase-1.4", "hbase-2.2", "hbase-2.6", "kinesis", "kinesis-legacy", "firehose", "dynamodb", "sqs",
+            "pulsar", "upsert-pulsar", "cassandra", "mongodb", "paimon", "hudi", "prometheus",
+        ),
+        _NO_CLIENT,
+    ),
+    "hive": "it needs Hive's own classes; its files can be read and written with 'filesystem'",
+    "elasticsearch-6": "only the protocol of version 7 is spoken",
+}  # fmt: skip
+"""Connectors of Flink's world that do not come with Penstock, and why."""
 
 
 def comes_with_penstock(name: str) -> bool:
@@ -78,8 +103,16 @@ def find_connector_class(name: str, where: str | None = None) -> type[TableConne
 
     Raises:
         ValidationError: There is none, or the package that offers it cannot be used.
+        NotSupportedError: Flink has one of that name, and there is a reason that Penstock has not.
     """
     found = known_connector(name, where)
+    if found is None and name in REFUSED:
+        raise NotSupportedError(
+            f"connector '{name}'",
+            REFUSED[name],
+            where=where,
+            do="write a connector of your own: docs/custom_connectors.md",
+        )
     if found is None:
         known = connector_names()
         close = difflib.get_close_matches(name, known, 1)

@@ -33,7 +33,7 @@ from penstock.common.errors import NotSupportedError, ValidationError
 from penstock.common.typeinfo import RowTypeInfo, TypeInformation, Types
 from penstock.common.types import make_row
 
-__all__ = ["row_maker", "row_type_of", "type_info_of", "value_unmaker"]
+__all__ = ["data_type_of", "row_maker", "row_type_of", "type_info_of", "value_unmaker"]
 
 _BASIC: dict[t.BasicType, DataType] = {
     t.BasicType.STRING: DataTypes.STRING(),
@@ -76,16 +76,21 @@ def row_type_of(type_info: TypeInformation) -> RowType:
         raise ValidationError(
             f"a row format needs a ROW type, got {type_info!r}", do="use Types.ROW_NAMED([...], [...])"
         )
-    data_type = _data_type(type_info)
+    data_type = data_type_of(type_info)
     assert isinstance(data_type, RowType)
     return data_type
 
 
-def _data_type(type_info: TypeInformation) -> DataType:
+def data_type_of(type_info: TypeInformation) -> DataType:
+    """The SQL type of a stream's type.
+
+    Raises:
+        NotSupportedError: SQL has no such type.
+    """
     if isinstance(type_info, t.BasicTypeInfo):
         return _BASIC[type_info.basic_type]
     if isinstance(type_info, t.LocalTimeTypeInfo):
-        return _data_type(type_info.sql_type())
+        return data_type_of(type_info.sql_type())
     if isinstance(type_info, t.DateTypeInfo):
         return DataTypes.DATE()
     if isinstance(type_info, t.TimeTypeInfo):
@@ -95,9 +100,9 @@ def _data_type(type_info: TypeInformation) -> DataType:
     if isinstance(type_info, t.PrimitiveArrayTypeInfo) and type_info.element_type == Types.BYTE():
         return DataTypes.BYTES()
     if isinstance(type_info, _SEQUENCES):
-        return DataTypes.ARRAY(_data_type(type_info.element_type))
+        return DataTypes.ARRAY(data_type_of(type_info.element_type))
     if isinstance(type_info, t.MapTypeInfo):
-        return DataTypes.MAP(_data_type(type_info.key_type_info), _data_type(type_info.value_type_info))
+        return DataTypes.MAP(data_type_of(type_info.key_type_info), data_type_of(type_info.value_type_info))
     if isinstance(type_info, (t.RowTypeInfo, t.TupleTypeInfo)):
         types = type_info.get_field_types()
         names = (
@@ -106,7 +111,7 @@ def _data_type(type_info: TypeInformation) -> DataType:
             else [f"f{i}" for i in range(len(types))]
         )
         pairs = zip(names, types, strict=True)
-        return DataTypes.ROW([DataTypes.FIELD(name, _data_type(kind)) for name, kind in pairs])
+        return DataTypes.ROW([DataTypes.FIELD(name, data_type_of(kind)) for name, kind in pairs])
     raise NotSupportedError(f"{type_info!r} in a row format", "it has no counterpart among the SQL types")
 
 

@@ -56,7 +56,8 @@ class WriterContext:
 
     `attempt` is unique for every try of every epoch. `job_id` is that of the job, or of a batch statement; it stays
     the same when a job goes on from a checkpoint. `files` is for sinks that publish what they keep in the checkpoint
-    (see `StoredCommittable`); batch statements have none.
+    (see `StoredCommittable`); batch statements have none. `lineage` names the series of epochs for sinks that mark
+    what they have published; without it they make up a name, and carry it on in `snapshot()`.
     """
 
     subtask_index: int
@@ -67,6 +68,7 @@ class WriterContext:
     job_id: str = ""
     type_info: Any = None
     files: OutputFiles | None = None
+    lineage: str | None = None
 
 
 class SinkWriter(ABC):

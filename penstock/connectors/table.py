@@ -101,7 +101,7 @@ class TableConnector:
     metadata_columns: Mapping[str, DataType] = {}
     writable_metadata: ClassVar[frozenset[str]] = frozenset()
     """The keys of metadata columns that can be written too."""
-    emits_upserts: ClassVar[bool] = False
+    emits_upserts: bool = False
     """Whether a source of changes only says what a key's row is now, or that it is gone: not what it was before."""
     watermarks_by_split: ClassVar[bool] = False
     """Whether the splits of a source go on side by side, each in the order of its own times: partitions of a queue.
@@ -110,6 +110,8 @@ class TableConnector:
     """Whether INSERT OVERWRITE means something."""
     upserts: ClassVar[bool] = False
     """Whether a sink with a primary key goes by it: a row replaces the one with its key, whatever that was."""
+    changes_rows: ClassVar[bool] = False
+    """Whether UPDATE and DELETE can be done: the table can be read, and its sink goes by the primary key."""
     all_or_nothing: ClassVar[bool] = True
     """Whether a batch INSERT that fails has written nothing, so that its query may be run again."""
     uses_filters: ClassVar[bool] = False
@@ -194,7 +196,7 @@ class TableConnector:
 
     def row_type(self, table: CatalogTable) -> RowType:
         """The columns of the rows that `source` gives."""
-        fields = [RowField(f.name, f.data_type.nullable()) for f in table.physical_schema.fields]
+        fields = table.physical_schema.nullable_fields()
         for column in table.requested_metadata:
             fields.append(RowField(column.name, self.metadata_columns[column.metadata_key or column.name]))
         if self.changelog_mode(table) == "changelog":

@@ -37,6 +37,12 @@ class RunningJobHandle(JobHandle):
     def stop_with_savepoint(self, directory: str | None, advance_to_end_of_event_time: bool) -> Future[str]:
         return _in_background(lambda: self._job.stop_with_savepoint(advance_to_end_of_event_time, directory))
 
+    def cancel_with_savepoint(self, directory: str | None) -> Future[str]:
+        return _in_background(lambda: self._job.cancel_with_savepoint(directory))
+
+    def query_state(self, uid: str, state: str) -> Any:
+        return self._job.query_state(uid, state)
+
     def accumulators(self) -> dict[str, Any]:
         return self._job.accumulators()  # type: ignore[no-any-return]
 

@@ -149,6 +149,51 @@ def read_avro(stream: BinaryIO, row_type: RowType) -> Iterator[tuple[Any, ...]]:
         raise MalformedRecordError(f"avro file cannot be read: {error}") from error
 
 
+def read_avro_blocks(
+    open_from: Callable[[int], BinaryIO], row_type: RowType, start: int = 0
+) -> Iterator[tuple[int, Iterator[tuple[Any, ...]]]]:
+    """The blocks of an object file, from the one that begins at byte `start` on: where each begins, and its rows.
+
+    A block can only be read with the file's header, which has the schema: it is put before the rest of the file.
+
+    Args:
+        open_from: Opens the file at a byte.
+        start: Where a block begins, as this function has said; 0: the first.
+    """
+    convert, avro = from_avro(row_type), fastavro_module()
+    header = b""
+    try:
+        if start:
+            with open_from(0) as stream:
+                first = next(iter(avro.block_reader(_Following(b"", stream))), None)
+            with open_from(0) as stream:
+                header = stream.read(first.offset) if first is not None else b""
+        with open_from(start) as stream:
+            for block in avro.block_reader(_Following(header, stream)):
+                yield block.offset + start - len(header), (convert(record) for record in block)
+    except (ValueError, EOFError, KeyError) as error:
+        raise MalformedRecordError(f"avro file cannot be read: {error}") from error
+
+
+class _Following:
+    """Some bytes and then a stream, which only has to be read."""
+
+    def __init__(self, before: bytes, stream: BinaryIO) -> None:
+        self._before = io.BytesIO(before)
+        self._stream = stream
+        self._at = 0
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._before.read(size)
+        if size < 0 or len(data) < size:
+            data += self._stream.read(size - len(data) if size >= 0 else -1)
+        self._at += len(data)
+        return data
+
+    def tell(self) -> int:
+        return self._at
+
+
 class AvroFileWriter:
     """Writes one object file, a block at a time. Flink's default codec is snappy; deflate needs no library."""
 

@@ -21,6 +21,9 @@ from penstock.common.datatypes import RowType
 from penstock.common.errors import MalformedRecordError, ValidationError
 
 INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE = 0, 1, 2, 3
+UNREADABLE = -1
+"""Stands where the kind of a change would be, for a record that cannot be decoded, with its bytes, its place and the
+error instead of a row. Only readers see it that ask for it."""
 
 Rows = list[tuple[int, tuple[Any, ...]]]
 

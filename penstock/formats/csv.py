@@ -38,10 +38,11 @@ from penstock.common.datatypes import (
     VarBinaryType,
     VarCharType,
 )
-from penstock.common.errors import ValidationError
+from penstock.common.errors import MalformedRecordError, ValidationError
 from penstock.formats import values as v
 from penstock.formats.base import (
     INSERT,
+    UNREADABLE,
     BadField,
     Format,
     Option,
@@ -201,12 +202,18 @@ class CsvDecoder:
         return rows
 
     def decode_lines(
-        self, lines: Iterable[str], context: RecordContext, first: int = 1
+        self, lines: Iterable[str], context: RecordContext, first: int = 1, keep_unreadable: bool = False
     ) -> Iterator[tuple[int, tuple[Any, ...]]]:
         """All records of a text, given as lines with their ends, the first of which has that number."""
         for number, fields in self._records.read(lines, first):
             context.number = number
-            yield from self.decode_fields(fields, context)
+            try:
+                yield from self.decode_fields(fields, context)
+            except MalformedRecordError as error:
+                if not keep_unreadable:
+                    raise
+                text = fields if isinstance(fields, str) else self.dialect.delimiter.join(fields)
+                yield UNREADABLE, (text.encode(), number, error)
 
     def decode_fields(self, fields: list[str] | str, context: RecordContext) -> Rows:
         if isinstance(fields, str):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from penstock.checkpoint.epoch_files import EpochFiles
@@ -92,6 +92,7 @@ class SourceLoop:
         values: list[Any] = []
         times: list[Any] = []
         position, exhausted = state.position, True
+        limit = replace(limit, max_records=budget)
         for batch in reader.read(state.split, travelled(state.position), limit):
             values.extend(batch.values)
             times.extend(batch.timestamps or [None] * len(batch.values))

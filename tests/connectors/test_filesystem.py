@@ -54,3 +54,23 @@ def test_deleting_what_is_gone_is_fine(tmp_path):
 
 def test_hidden_names():
     assert is_hidden("/a/.b") and is_hidden("/a/_b/") and not is_hidden("/_a/b")
+
+
+def test_hdfs_without_hadoop_says_what_it_needs(monkeypatch):
+    """Three ways to open files: of checkpoints, of programs, of tables."""
+    from penstock.checkpoint.filesystem import filesystem_for
+    from penstock.common.errors import MissingDependencyError
+    from penstock.connectors.file.filesystem import _open
+    from penstock.connectors.filesystem.files import FileStore
+
+    for name in ("JAVA_HOME", "HADOOP_HOME", "ARROW_LIBHDFS_DIR", "CLASSPATH"):
+        monkeypatch.setenv(name, "/nowhere")
+    path = "hdfs://nowhere:9000/x"
+    for opened in (
+        lambda: filesystem_for(path),
+        lambda: _open(path, "hdfs"),
+        lambda: FileStore(path).exists(),
+    ):
+        with pytest.raises(MissingDependencyError, match="cannot reach hdfs://nowhere:9000/x") as error:
+            opened()
+        assert "hadoop classpath --glob" in str(error.value) and len(str(error.value)) < 700

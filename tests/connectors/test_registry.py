@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from penstock.common.errors import ValidationError
+from penstock.common.errors import NotSupportedError, ValidationError
 from penstock.connectors.registry import connector_names, find_connector
 from penstock.formats import find_format, format_names
 from tests.connectors.packages import InstalledPackage
@@ -111,3 +111,9 @@ def test_a_format_of_penstock_cannot_be_replaced(tmp_path: pathlib.Path) -> None
         pytest.raises(ValidationError, match="format 'csv' of package keyring cannot be used"),
     ):
         find_format("csv")
+
+
+@pytest.mark.parametrize("name", ["hbase-2.2", "paimon", "kinesis", "elasticsearch-6"])
+def test_connectors_of_flinks_that_are_missing_are_refused_by_name(name: str) -> None:
+    with pytest.raises(NotSupportedError, match=f"not supported: connector '{name}', because"):
+        find_connector({"connector": name}, "t")

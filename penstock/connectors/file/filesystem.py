@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, cast
 import pyarrow.fs as pafs
 
 from penstock.common.errors import ExternalSystemError, MissingDependencyError, ValidationError
+from penstock.common.hadoop import hdfs_failure
 
 __all__ = ["FileStatus", "FileSystem", "is_hidden"]
 
@@ -150,6 +151,9 @@ def _open(uri: str, scheme: str) -> tuple[Any, str]:
     try:
         return cast("tuple[Any, str]", pafs.FileSystem.from_uri(uri))
     except (ValueError, OSError, NotImplementedError) as pyarrow_error:
+        told = hdfs_failure(uri, pyarrow_error)
+        if told is not None:
+            raise told from None
         return _open_with_fsspec(uri, scheme, pyarrow_error)
 
 

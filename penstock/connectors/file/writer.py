@@ -23,6 +23,7 @@ from penstock.connectors.file.parts import (
     WaitingParts,
 )
 from penstock.connectors.sink import SinkWriter, WriterContext
+from penstock.connectors.storage_errors import writing_to
 
 if TYPE_CHECKING:
     from penstock.connectors.file.sink import FileSink
@@ -109,7 +110,8 @@ class FileWriter(SinkWriter):
 
     def write(self, values: list[Any], timestamps: list[int] | None) -> None:
         for bucket_id, bucket_values in self._by_bucket(values, timestamps):
-            self._write_to_bucket(bucket_id, bucket_values)
+            with writing_to(self._filesystem.root):
+                self._write_to_bucket(bucket_id, bucket_values)
 
     def _by_bucket(self, values: list[Any], timestamps: list[int] | None) -> Iterable[tuple[str, list[Any]]]:
         assigner = self._sink.bucket_assigner
@@ -149,6 +151,10 @@ class FileWriter(SinkWriter):
         self._parts[bucket_id] = self._parts[bucket_id].with_chunk(chunk, self._now_ms)
 
     def prepare_commit(self, end_of_input: bool) -> Sequence[FileCommittable]:
+        with writing_to(self._filesystem.root):
+            return self._prepared(end_of_input)
+
+    def _prepared(self, end_of_input: bool) -> Sequence[FileCommittable]:
         for bucket_id in list(self._open):
             self._close_chunk(bucket_id)
         for bucket_id, part in list(self._parts.items()):

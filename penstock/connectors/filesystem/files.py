@@ -20,6 +20,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from penstock.common.errors import ExternalSystemError
+from penstock.common.hadoop import hdfs_failure
 
 _COMPRESSED = (".gz", ".gzip", ".bz2", ".xz", ".deflate", ".zst")
 
@@ -57,7 +58,8 @@ class FileStore:
         try:
             system, path = fs.FileSystem.from_uri(self.location)
         except (pa.ArrowException, OSError, ValueError) as error:
-            raise ExternalSystemError(f"cannot reach {self.location}: {error}") from error
+            told = hdfs_failure(self.location, error)
+            raise told or ExternalSystemError(f"cannot reach {self.location}: {error}") from error
         return system, path.rstrip("/")
 
     def __reduce__(self) -> tuple[Any, ...]:

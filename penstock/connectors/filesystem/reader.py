@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -171,13 +171,19 @@ def cut(
     return splits
 
 
+def task_bytes(sizes: Sequence[int], parallelism: int) -> int:
+    """How much of files of these sizes a task should read, with the cost of opening each counted as bytes."""
+    whole = sum(sizes) + _OPEN_COST_BYTES * len(sizes)
+    return min(SPLIT_BYTES, max(4 * _OPEN_COST_BYTES, -(-whole // max(parallelism, 1))))
+
+
 def group(splits: list[FileSplit], parallelism: int) -> list[list[FileSplit]]:
     """Neighbouring splits put together into tasks of about equal work, at most about `SPLIT_BYTES` each."""
-    costs = [split.length + _OPEN_COST_BYTES for split in splits]
-    target = min(SPLIT_BYTES, max(4 * _OPEN_COST_BYTES, sum(costs) // max(parallelism, 1)))
+    target = task_bytes([split.length for split in splits], parallelism)
     groups: list[list[FileSplit]] = []
     used = target + 1
-    for split, cost in zip(splits, costs, strict=True):
+    for split in splits:
+        cost = split.length + _OPEN_COST_BYTES
         if used + cost > target:
             groups.append([])
             used = 0

@@ -23,8 +23,10 @@ from penstock.connectors.seen_files import SeenFiles
 from penstock.connectors.source import (
     ArrowBatch,
     ArrowReader,
+    BadRecord,
     Boundedness,
     EnumeratorContext,
+    ReaderContext,
     ReadLimit,
     Source,
     SourceSplit,
@@ -135,7 +137,14 @@ class FileTableReader(ArrowReader):
 
     def __init__(self, scan: FileScan, row_type: RowType) -> None:
         self.row_type = row_type
+        self._scan = scan
         self._blocks = BlockReader(scan, row_type)
+        self._poison: Callable[[BadRecord], None] | None = None
+
+    def open(self, context: ReaderContext) -> None:
+        self._poison = context.poison
+        if self._poison is not None:
+            self._blocks = BlockReader(self._scan, self.row_type, keep_unreadable=True)
 
     def read_arrow(self, split: SourceSplit, position: Any, limit: ReadLimit) -> Iterator[ArrowBatch]:
         assert isinstance(split, FilesSplit)
@@ -144,10 +153,24 @@ class FileTableReader(ArrowReader):
         for file in split.files[index:]:
             for here, batch in self._blocks.read(file, place, row - place.row):
                 taken = batch if left is None else batch.slice(0, left)
+                self._bury(file, row, row + taken.num_rows)
                 row, place = row + taken.num_rows, here
                 yield ArrowBatch(taken, (index, row, place))
                 if left is not None:
                     left -= taken.num_rows
                     if left <= 0:
                         return
+            self._bury(file, row, None)
             index, row, place = index + 1, 0, START
+
+    def _bury(self, file: FileSplit, start: int, end: int | None) -> None:
+        """Tells of the unreadable records between these rows of the file, so that each epoch has its own.
+
+        A block may be decoded further than an epoch reads, and is decoded again by the next one; a record counts with
+        the row that comes after it, or with the end of the file.
+        """
+        if self._poison is None:
+            return
+        for row, (raw, line, error) in self._blocks.unreadable:
+            if row >= start and (end is None or row < end):
+                self._poison(BadRecord(raw, error, file.file.path, str(line)))

@@ -16,6 +16,7 @@ from penstock.common.group_codes import group_codes
 from penstock.connectors.filesystem.columnar_writers import columnar_writer, is_columnar
 from penstock.connectors.filesystem.rolling import AvroWriter, LineWriter, PartWriter, RollingWriter, pieces
 from penstock.connectors.sink import ArrowWriter
+from penstock.connectors.storage_errors import writing_to
 from penstock.formats import find_format
 from penstock.formats.arrow_rows import ArrowToRows, arrow_type
 from penstock.formats.base import INSERT
@@ -60,6 +61,10 @@ class FileTableWriter(ArrowWriter):
             self._to_texts = column_encoder(sink.format_name, sink.file_type(), self._format_options())
 
     def write_arrow(self, table: pa.Table) -> None:
+        with writing_to(self._sink.store.location):
+            self._write(table)
+
+    def _write(self, table: pa.Table) -> None:
         if self._columnar:
             self._write_columns(table)
         elif self._to_texts is not None:
@@ -111,8 +116,9 @@ class FileTableWriter(ArrowWriter):
             yield partition, pa.array(ordered[ends[n - 1] if n else 0 : ends[n]])
 
     def prepare_commit(self, end_of_input: bool) -> Sequence[StagedFile]:
-        for writer in self._writers.values():
-            writer.close()
+        with writing_to(self._sink.store.location):
+            for writer in self._writers.values():
+                writer.close()
         return tuple(self._staged)
 
     def abort(self) -> None:

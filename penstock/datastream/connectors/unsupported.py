@@ -28,8 +28,8 @@ class Settings:
     def __init__(self) -> None:
         self._settings: dict[str, Any] = {}
 
-    def _set(self: _Self, name: str, value: Any) -> _Self:
-        self._settings[name] = value
+    def _set(self: _Self, name: str, *values: Any) -> _Self:
+        self._settings[name] = values[0] if len(values) == 1 else values
         return self
 
 
