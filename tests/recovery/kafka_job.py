@@ -62,7 +62,7 @@ def run(servers: str, source: str, sink: str, checkpoints: str, records_per_epoc
     t_env.execute_sql(
         f"CREATE TABLE messages (k INT, n INT, proc AS PROCTIME()) WITH ('connector' = 'kafka', {client}, "
         f"'topic' = '{source}', 'properties.group.id' = '{sink}', 'format' = 'csv', "
-        "'scan.startup.mode' = 'earliest-offset', 'scan.bounded.mode' = 'latest-offset')"
+        "'scan.startup.mode' = 'earliest-offset')"
     )
     t_env.execute_sql(
         f"CREATE TABLE counted (k INT, n INT, c BIGINT) WITH ('connector' = 'kafka', {client}, "

@@ -12,10 +12,13 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from typing import Any
 
 KILLS = int(os.environ.get("PENSTOCK_KILLS", "5"))
 SEED = int(os.environ.get("PENSTOCK_SEED", "7"))
 
+_STALLED_S = 120
+"""A result that does not change for so long will not change any more, however loaded the machine is."""
 _DAEMON = re.compile(r" -m (pyspark|penstock\.runtime\.spark)\.daemon ")
 
 Start = Callable[[], "subprocess.Popen[bytes]"]
@@ -55,6 +58,11 @@ def workers(pid: int) -> list[int]:
     return [p for p, parent in python.items() if parent in python]
 
 
+def client_processes(pid: int) -> list[int]:
+    """The processes in which Kafka clients of the driver live."""
+    return [p for p, (_, line) in children(pid).items() if "connectors.kafka.client_process" in line]
+
+
 def epochs_done(folder: pathlib.Path) -> int:
     names = [p.name for p in (folder / "chk").glob("*/chk-*")]
     return max((int(n.split("-")[1]) for n in names), default=0)
@@ -70,6 +78,21 @@ def wait_for(condition: Callable[[], bool], job: subprocess.Popen[bytes], folder
             return False
         time.sleep(0.05)
     raise AssertionError(f"nothing happened for 300 s; epochs: {epochs_done(folder)}; log:\n{log_of(folder)}")
+
+
+def wait_for_result(
+    wanted: Any, result: Callable[[], Any], job: subprocess.Popen[bytes], folder: pathlib.Path
+) -> None:
+    """Waits until the result is what is wanted, as long as it keeps changing."""
+    found, deadline = result(), time.monotonic() + _STALLED_S
+    while found != wanted:
+        assert job.poll() is None, f"the job ended\n{log_of(folder)}"
+        if time.monotonic() > deadline:
+            return  # the caller compares them, and says where they differ
+        time.sleep(0.2)
+        before, found = found, result()
+        if found != before:
+            deadline = time.monotonic() + _STALLED_S
 
 
 def run_killing_workers(folder: pathlib.Path, begin: Start, kills: int = KILLS) -> None:

@@ -1,6 +1,7 @@
-"""A job from Kafka to Kafka goes on although driver, Python workers and broker are killed with SIGKILL, by turns.
+"""A job from Kafka to Kafka goes on although its processes and the broker are killed with SIGKILL, by turns.
 
-A reader of committed messages sees every one once, and those of a key in order: of a SQL table, of a program.
+Messages keep coming meanwhile. A reader of committed messages sees every one once, and those of a key in order: of a
+SQL table, of a program.
 """
 
 from __future__ import annotations
@@ -10,26 +11,39 @@ import pathlib
 import random
 import signal
 import subprocess
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import partial
 
 import pytest
-from processes import KILLS, SEED, Start, epochs_done, log_of, start, stop, wait_for, workers
+from processes import (
+    KILLS,
+    SEED,
+    Start,
+    client_processes,
+    epochs_done,
+    log_of,
+    start,
+    stop,
+    wait_for,
+    wait_for_result,
+    workers,
+)
 
 from tests.servers.kafka import KafkaServer
 
 KEYS, PARTITIONS = 8, 3
 ALL_KILLS = 4 * KILLS
 """20 in `make recovery`, 200 in `make chaos`."""
-DRIVERS_IN = 7
-"""One in so many victims is the driver, and one the broker; the others are workers, who are back at once."""
-PER_KEY = 150 * ALL_KILLS
-RECORDS_PER_EPOCH = 150
+VICTIMS = ("driver", "worker", "worker", "broker", "worker", "client", "worker")
+"""By turns. Workers are back at once; clients are the processes in which the driver's Kafka clients live."""
+ROUNDS_PER_S = 30
+RECORDS_PER_EPOCH = 1000
 JOB = pathlib.Path(__file__).with_name("kafka_job.py")
 
-pytestmark = [pytest.mark.spark, pytest.mark.chaos, pytest.mark.timeout(300 + 60 * ALL_KILLS)]
+pytestmark = [pytest.mark.spark, pytest.mark.chaos, pytest.mark.timeout(600 + 60 * ALL_KILLS)]
 
 
 @pytest.fixture(scope="module")
@@ -40,14 +54,53 @@ def broker() -> Iterator[KafkaServer]:
     server.stop()
 
 
+class Feeder:
+    """Sends a message of every key, and again, until it is told to stop; broken connections do not stop it."""
+
+    def __init__(self, broker: KafkaServer) -> None:
+        from confluent_kafka import Producer
+
+        self.sent = 0
+        self._ended = threading.Event()
+        self._producer = Producer(
+            {"bootstrap.servers": broker.servers, "enable.idempotence": True, "linger.ms": 5, "log_level": 0}
+        )
+        self._thread = threading.Thread(target=self._send, daemon=True)
+        self._thread.start()
+
+    def _send(self) -> None:
+        while not self._ended.wait(1 / ROUNDS_PER_S):
+            for key in range(KEYS):
+                self._producer.produce("in", f"{key},{self.sent}", partition=key % PARTITIONS)
+            self._producer.poll(0)
+            self.sent += 1
+
+    def stop(self) -> int:
+        """How many messages each key has, all of them delivered."""
+        self._ended.set()
+        self._thread.join()
+        assert self._producer.flush(120) == 0
+        return self.sent
+
+
 def test_every_message_comes_once_and_in_order_whoever_is_killed(
     broker: KafkaServer, tmp_path: pathlib.Path
 ) -> None:
-    begin = program(broker, tmp_path)
-    killed = run_killing(broker, tmp_path, begin)
+    begin, feeder = program(broker, tmp_path), Feeder(broker)
+    try:
+        job, killed = run_killing(broker, tmp_path, begin)
+    finally:
+        sent = feeder.stop()
+    outputs = {"out-sql": ",", "out-program": ":"}
+    try:
+        wait_for_result(
+            [KEYS * sent] * 2, lambda: [len(broker.read(topic)) for topic in outputs], job, tmp_path
+        )
+    finally:
+        stop(job)
     assert sum(killed.values()) == ALL_KILLS and min(killed.values()) > 0, killed
-    expected = [(n, n + 1) for n in range(PER_KEY)]
-    for topic, separator in (("out-sql", ","), ("out-program", ":")):
+    expected = [(n, n + 1) for n in range(sent)]
+    for topic, separator in outputs.items():
         by_key = messages_by_key(broker, topic, separator)
         wrong = {key: found for key, found in by_key.items() if found != expected}
         assert sorted(by_key) == list(range(KEYS))
@@ -55,19 +108,17 @@ def test_every_message_comes_once_and_in_order_whoever_is_killed(
 
 
 def program(broker: KafkaServer, folder: pathlib.Path) -> Start:
-    broker.create("in", PARTITIONS)
-    for topic in ("out-sql", "out-program"):
+    for topic in ("in", "out-sql", "out-program"):
         broker.create(topic, PARTITIONS)
-    for partition in range(PARTITIONS):
-        keys = [k for k in range(KEYS) if k % PARTITIONS == partition]
-        broker.send("in", [f"{k},{n}".encode() for n in range(PER_KEY) for k in keys], partition)
     return partial(start, folder, JOB, broker.servers, "in", "out", folder / "chk", RECORDS_PER_EPOCH)
 
 
-def run_killing(broker: KafkaServer, folder: pathlib.Path, begin: Start) -> dict[str, int]:
-    """Runs the program to its end while somebody is killed after every epoch or two; how many of whom."""
+def run_killing(
+    broker: KafkaServer, folder: pathlib.Path, begin: Start
+) -> tuple[subprocess.Popen[bytes], dict[str, int]]:
+    """Runs the program while somebody is killed after every epoch or two; the job that is left, how many of whom."""
     chance = random.Random(SEED)
-    killed = dict.fromkeys(("driver", "broker", "worker"), 0)
+    killed = dict.fromkeys(VICTIMS, 0)
     job = begin()
     try:
         for number in range(ALL_KILLS):
@@ -77,15 +128,15 @@ def run_killing(broker: KafkaServer, folder: pathlib.Path, begin: Start) -> dict
                 job,
                 folder,
             )
-            assert going, f"the job ended after {number} kills: give it more to do\n{log_of(folder)}"
+            assert going, f"the job ended after {number} kills\n{log_of(folder)}"
             time.sleep(chance.uniform(0, 0.4))
-            victim = {0: "driver", 3: "broker"}.get(number % DRIVERS_IN, "worker")
+            victim = VICTIMS[number % len(VICTIMS)]
             job = kill(victim, job, broker, begin, chance)
             killed[victim] += 1
-        assert job.wait(600) == 0, log_of(folder)
-    finally:
+    except BaseException:
         stop(job)
-    return killed
+        raise
+    return job, killed
 
 
 def kill(
@@ -99,7 +150,7 @@ def kill(
         broker.kill()
         broker.start()
         return job
-    alive = workers(job.pid)
+    alive = workers(job.pid) if victim == "worker" else client_processes(job.pid)
     if alive:
         os.kill(chance.choice(alive), signal.SIGKILL)
     return job

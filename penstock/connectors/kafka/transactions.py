@@ -1,16 +1,17 @@
 """Exactly once: the messages of an epoch are published in one transaction for each sink subtask, once.
 
 A transaction of Kafka's cannot be handed from a task to the driver, nor be taken up again after a crash. So tasks
-open none: they leave the epoch's messages with the checkpoint, and when that is durable the driver publishes them,
+open none: they leave the epoch's messages with the checkpoint, and when that is durable the driver has them published
+by clients in processes beside it (`apart.py`, `transaction_client.py`),
 
     init_transactions     fences everybody else who used the id, and settles what they left: aborted, or committed
     look at the mark      it names the last epoch that was published with this id; if it is this one, that is all
     begin, send, mark, commit
 
 The mark is an offset that the transaction commits to the group with the id's own name. It becomes visible with the
-messages or not at all. So whatever happens (the driver dies at any line, the answer to a commit is lost, the broker
-aborts a transaction that took too long), either the mark is there, and the messages are, or neither is, and they are
-sent again from the checkpoint, which keeps them.
+messages or not at all. So whatever happens (the driver or the client dies at any line, the answer to a commit is
+lost, the broker aborts a transaction that took too long), either the mark is there, and the messages are, or neither
+is, and they are sent again from the checkpoint, which keeps them.
 
 A mark names the very try of the epoch that was published, and the *lineage*: an id that a sink subtask gets when
 its job starts from nothing and that checkpoints carry on. So a job that is started anew, with the same name and
@@ -22,29 +23,35 @@ nothing is published.
 from __future__ import annotations
 
 import logging
-import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as FutureTimeout
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from penstock.common.errors import ExternalSystemError, PenstockError
 from penstock.connectors.kafka.admin import KafkaAdmin
-from penstock.connectors.kafka.client import KafkaCluster, confluent
-from penstock.connectors.kafka.producer import KafkaProducer
-from penstock.connectors.kafka.records import Fields, decode_block
+from penstock.connectors.kafka.apart import Apart, ClientLost
+from penstock.connectors.kafka.client import KafkaCluster
+from penstock.connectors.kafka.transaction_client import (
+    Again,
+    Fenced,
+    TransactionClient,
+    delivery_timeout_ms,
+)
 from penstock.connectors.sink import Committer, StoredOutput
 
 LOG = logging.getLogger(__name__)
 UNKNOWN_OUTCOME = "penstock.unknown-outcome"
 """A setting: what to do with an epoch of which nobody knows any more whether it was published."""
-_TRANSACTION_TIMEOUT_MS = 300_000
 _OFFSETS_KEPT_MS = 7 * 24 * 3600 * 1000
 """How long brokers keep the offsets of a group without members (offsets.retention.minutes)."""
 _ATTEMPTS = 3
-_MARK_PATIENCE_S = 6.0
+_MARK_PATIENCE_S = 7.0
+"""A mark is one small request. The library waits for it without end when the group's broker goes down meanwhile."""
+_GRACE_S = 15.0
+"""How much longer than its own timeouts a client may take to say that they were exceeded."""
 _AT_ONCE = 8
 
 
@@ -88,12 +95,11 @@ class KafkaTransaction:
     def epoch(self) -> int:
         return self.mark.epoch
 
-    def messages(self) -> Iterator[Fields]:
+    def blocks(self) -> Iterator[bytes]:
         """The messages in order, a block in memory at a time."""
         for file in self.files:
-            yield from decode_block(file.read())
-        for block in self.inline:
-            yield from decode_block(block)
+            yield file.read()
+        yield from self.inline
 
 
 class KafkaCommitter(Committer):
@@ -127,22 +133,10 @@ class KafkaCommitter(Committer):
     def close(self) -> None:
         for publisher in self._publishers.values():
             publisher.forget()
-
-
-class _Again(Exception):
-    """The transaction was aborted, or nobody knows: it may be tried again after a look at the mark."""
-
-    def __init__(self, error: Any) -> None:
-        super().__init__(str(error))
-        self.error = error
-
-
-class _TransactionalProducer(KafkaProducer):
-    """Raises the library's own errors: they say whether the transaction can go on."""
-
-    def _failed(self, error: Any, topic: str) -> Exception:
-        failure: Exception = self._library.KafkaException(error)
-        return failure
+        if self._admin is not None:
+            self._admin.close()
+            self._admin = None
+        self._publishers = {}
 
 
 class _Publisher:
@@ -152,9 +146,7 @@ class _Publisher:
         self._cluster = cluster
         self._id = transactional_id
         self._admin = admin
-        self._library = confluent()
-        self._producer: KafkaProducer | None = None
-        self._group: Any = None
+        self._client: Apart | None = None
         self._marks: set[Mark] = set()
 
     def publish(self, transactions: Sequence[KafkaTransaction]) -> None:
@@ -166,77 +158,46 @@ class _Publisher:
     def _publish(self, transaction: KafkaTransaction) -> None:
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                producer = self._ready(transaction)
+                client = self._ready(transaction)
                 if transaction.mark in self._marks:
                     LOG.info("epoch %d of '%s' was published before", transaction.epoch, self._id)
                     return
                 left_out = self._doubt(transaction, self._marks) and self._decision(transaction) == "skip"
-                self._send(producer, transaction, () if left_out else transaction.messages())
+                self._send(client, transaction, () if left_out else transaction.blocks())
                 self._marks = {transaction.mark}
                 return
-            except _Again as again:
+            except (Again, ClientLost) as again:
                 self.forget()
                 if attempt == _ATTEMPTS:
-                    raise self._failed(transaction, again.error) from None
+                    raise self._failed(transaction, again) from None
                 LOG.warning("epoch %d of '%s' is published again: %s", transaction.epoch, self._id, again)
 
     def forget(self) -> None:
         """Lets the client go; the next one settles what is left of its transaction."""
-        self._producer = None
+        client, self._client = self._client, None
+        if client is not None:
+            client.close()
 
     # --- the client
 
-    def _ready(self, transaction: KafkaTransaction) -> KafkaProducer:
-        """A producer whose id is ours alone, with no transaction of the past undecided."""
-        if self._producer is not None:
-            return self._producer
+    def _ready(self, transaction: KafkaTransaction) -> Apart:
+        """A client whose id is ours alone, with no transaction of the past undecided."""
+        if self._client is not None:
+            return self._client
         # Before anybody is fenced: whoever is behind must not stop who is ahead. A transaction that a dead driver
         # left open is still undecided here; it ends below.
         if self._doubt(transaction, self._found_marks(settled=False)):
             self._decision(transaction)
-        timeout_ms = self._timeout_ms
-        producer = _TransactionalProducer(
-            self._cluster,
-            {
-                "transactional.id": self._id,
-                "enable.idempotence": True,
-                "acks": "all",
-                "transaction.timeout.ms": timeout_ms,
-                "delivery.timeout.ms": min(
-                    timeout_ms, int(self._cluster.settings.get("delivery.timeout.ms", timeout_ms))
-                ),
-            },
-        )
-        try:
-            producer.client.init_transactions(self._cluster.timeout_s)
-        except self._library.KafkaException as error:
-            producer.client.poll(0)
-            what = f"cannot begin transactions with the id '{self._id}'"
-            raise self._cluster.failed(what, error, producer.complaints) from None
-        if self._group is None:
-            self._group = self._group_metadata()
+        client = Apart(TransactionClient, self._cluster, self._id)
+        client.call("open", timeout_s=self._cluster.timeout_s + _GRACE_S)
         self._marks = self._found_marks()
-        self._producer = producer
-        return producer
+        self._client = client
+        return client
 
     def _found_marks(self, settled: bool = True) -> set[Mark]:
         committed = self._admin.committed(self._id, settled=settled)
         notes = (Mark.parse(note) for _, note in committed.values())
         return {mark for mark in notes if mark is not None}
-
-    @property
-    def _timeout_ms(self) -> int:
-        return int(self._cluster.properties.get("transaction.timeout.ms", _TRANSACTION_TIMEOUT_MS))
-
-    def _group_metadata(self) -> Any:
-        """The library only knows the groups of consumers; this one never reads anything."""
-        consumer = self._cluster.make(
-            self._library.Consumer, {"group.id": self._id, "enable.auto.commit": False}
-        )
-        try:
-            return consumer.consumer_group_metadata()
-        finally:
-            consumer.close()
 
     # --- one transaction
 
@@ -274,79 +235,36 @@ class _Publisher:
         error.retryable = False
         raise error
 
-    def _send(
-        self, producer: KafkaProducer, transaction: KafkaTransaction, messages: Iterable[Fields]
-    ) -> None:
+    def _send(self, client: Apart, transaction: KafkaTransaction, blocks: Iterable[bytes]) -> None:
         """One transaction: the messages and the mark. A mark alone lets the next epochs go on."""
-        begun = time.monotonic()
+        timeout_s = self._cluster.timeout_s
         try:
-            producer.client.begin_transaction()
-            producer.send(messages)
-            # The mark must be in a partition that exists: one of those that are written.
-            mark = self._library.TopicPartition(
-                transaction.topics[0], 0, transaction.epoch, str(transaction.mark)
-            )
-            self._send_mark(producer, mark)
-            self._commit(producer)
-        except self._library.KafkaException as error:
-            self._sort_out(producer, error.args[0], transaction, begun)
+            client.call("begin", self._not_published(transaction), timeout_s=_GRACE_S)
+            self._send_blocks(client, blocks)
+            mark = transaction.topics[0], transaction.epoch, str(transaction.mark)
+            client.call("mark", *mark, timeout_s=min(timeout_s, _MARK_PATIENCE_S))
+            client.call("commit", timeout_s=2 * timeout_s + _GRACE_S)
+        except Fenced:
+            self.forget()
+            raise self._somebody_else(transaction) from None
         except PenstockError:
-            self._abort(producer)
+            with suppress(ClientLost):
+                client.call("abort", timeout_s=timeout_s + _GRACE_S)
             self.forget()
             raise
 
-    def _send_mark(self, producer: KafkaProducer, mark: Any) -> None:
-        """Adds the mark to the transaction.
+    def _send_blocks(self, client: Apart, blocks: Iterable[bytes]) -> None:
+        """Reads a block while the client sends the one before."""
+        patience_s = delivery_timeout_ms(self._cluster) / 1000 + _GRACE_S
+        sent: Callable[[], Any] | None = None
+        for block in blocks:
+            before, sent = sent, client.ask("send", block, timeout_s=patience_s)
+            if before is not None:
+                before()
+        if sent is not None:
+            sent()
 
-        librdkafka looks at no timeout here: if the group's broker goes down at the wrong moment the call never comes
-        back (seen with 2.16). So it is made on a thread that is left behind then, with its client: the next client
-        with this id fences it.
-        """
-        patience_s = min(self._cluster.timeout_s, _MARK_PATIENCE_S)
-        done: Future[None] = Future()
-
-        def send() -> None:
-            try:
-                producer.client.send_offsets_to_transaction([mark], self._group, patience_s)
-                done.set_result(None)
-            except BaseException as error:
-                done.set_exception(error)
-
-        threading.Thread(target=send, name="penstock-kafka-mark", daemon=True).start()
-        try:
-            done.result(patience_s + 1)
-        except FutureTimeout:
-            codes = self._library.KafkaError
-            raise _Again(codes(codes._TIMED_OUT, "the brokers did not take the transaction's mark")) from None
-
-    def _commit(self, producer: KafkaProducer) -> None:
-        """Commits; an answer that does not come is asked for again, which is safe."""
-        deadline = time.monotonic() + self._cluster.timeout_s
-        while True:
-            try:
-                producer.client.commit_transaction(self._cluster.timeout_s)
-                return
-            except self._library.KafkaException as error:
-                if not error.args[0].retriable() or time.monotonic() > deadline:
-                    raise
-
-    def _sort_out(
-        self, producer: KafkaProducer, error: Any, transaction: KafkaTransaction, begun: float
-    ) -> None:
-        codes = self._library.KafkaError
-        fenced = error.code() in (codes._FENCED, codes.PRODUCER_FENCED, codes.INVALID_PRODUCER_EPOCH)
-        if fenced and (time.monotonic() - begun) * 1000 < self._timeout_ms:
-            self.forget()
-            raise self._somebody_else(transaction)
-        if error.txn_requires_abort():
-            self._abort(producer)
-        raise _Again(error)
-
-    def _abort(self, producer: KafkaProducer) -> None:
-        try:
-            producer.client.abort_transaction(self._cluster.timeout_s)
-        except self._library.KafkaException as error:
-            LOG.debug("a transaction of '%s' could not be aborted: %s", self._id, error)
+    # --- failures
 
     def _somebody_else(self, transaction: KafkaTransaction) -> PenstockError:
         error = ExternalSystemError(
@@ -359,8 +277,17 @@ class _Publisher:
         error.retryable = False
         return error
 
-    def _failed(self, transaction: KafkaTransaction, error: Any) -> PenstockError:
-        complaints = None if self._producer is None else self._producer.complaints
+    def _not_published(self, transaction: KafkaTransaction) -> str:
         topics = ", ".join(transaction.topics)
-        what = f"epoch {transaction.epoch} cannot be published in {topics} with the transactional id '{self._id}'"
-        return self._cluster.failed(what, error, complaints)
+        return f"epoch {transaction.epoch} cannot be published in {topics} with the transactional id '{self._id}'"
+
+    def _failed(self, transaction: KafkaTransaction, again: Again | ClientLost) -> PenstockError:
+        if isinstance(again, Again):
+            return again.failure
+        error = ExternalSystemError(
+            f"{self._not_published(transaction)}: {again}",
+            where=f"Kafka cluster {self._cluster.servers}",
+            do="look at the brokers; the job's restart strategy tries again",
+        )
+        error.retryable = True
+        return error

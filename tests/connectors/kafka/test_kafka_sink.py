@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import pathlib
-import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -24,6 +24,7 @@ from penstock.datastream.connectors.kafka import (
     KafkaTopicSelector,
 )
 from tests.connectors.epochs import SinkLoop
+from tests.connectors.kafka import failing_clients
 from tests.servers.kafka import KafkaServer
 
 _numbers = itertools.count()
@@ -177,58 +178,81 @@ def test_every_crash_leaves_each_message_once(kafka: KafkaServer, topic: str) ->
     assert values(kafka, topic) == ["a1", "a2", "a3", "b1", "b2"]
 
 
+@pytest.fixture
+def failing(
+    kafka: KafkaServer, topic: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., SinkLoop]:
+    """Makes a loop whose client fails once: `failing(how)`."""
+
+    def make(how: type[failing_clients.FailsOnce], **properties: str) -> SinkLoop:
+        monkeypatch.setattr(transactions, "TransactionClient", how)
+        return running(exactly_once(kafka, topic, penstock_failed=str(tmp_path / how.__name__), **properties))
+
+    return make
+
+
 def test_a_driver_that_dies_in_a_transaction_leaves_none_of_its_messages(
-    kafka: KafkaServer, topic: str, monkeypatch: pytest.MonkeyPatch
+    kafka: KafkaServer, topic: str, failing: Callable[..., SinkLoop]
 ) -> None:
     loop = running(exactly_once(kafka, topic))
     loop.run_epoch([["first"]])  # so that there is a mark, which the open transaction is about to change
-    monkeypatch.setattr(transactions._Publisher, "_commit", _dies)
+    loop.sink = failing(failing_clients.DriverDiesBeforeTheCommit).sink
+    loop._committer = loop.sink.create_committer()
     with pytest.raises(SystemExit):
         loop.run_epoch([["a", "b"]])
-    monkeypatch.undo()
     loop.recover()
     assert values(kafka, topic) == ["a", "b", "first"]
 
 
-def _dies(self: Any, producer: Any) -> None:
-    producer.flush()
-    raise SystemExit
-
-
 def test_a_driver_that_dies_after_a_commit_of_which_it_does_not_know_writes_nothing_twice(
-    kafka: KafkaServer, topic: str, monkeypatch: pytest.MonkeyPatch
+    kafka: KafkaServer, topic: str, failing: Callable[..., SinkLoop]
 ) -> None:
-    commit = transactions._Publisher._commit
-
-    def commits_and_dies(self: Any, producer: Any) -> None:
-        commit(self, producer)
-        raise SystemExit
-
-    loop = running(exactly_once(kafka, topic))
-    monkeypatch.setattr(transactions._Publisher, "_commit", commits_and_dies)
+    loop = failing(failing_clients.DriverDiesAfterTheCommit)
     with pytest.raises(SystemExit):
         loop.run_epoch([["a", "b"]])
-    monkeypatch.undo()
     loop.recover()
     loop.run_epoch([["c"]])
     assert values(kafka, topic) == ["a", "b", "c"]
 
 
-def test_a_transaction_that_the_broker_has_thrown_away_is_written_again(
-    kafka: KafkaServer, topic: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "how", [failing_clients.ClientDiesBeforeTheCommit, failing_clients.ClientDiesAfterTheCommit]
+)
+def test_a_client_that_dies_is_replaced_and_the_epoch_published_once(
+    kafka: KafkaServer,
+    topic: str,
+    failing: Callable[..., SinkLoop],
+    how: type[failing_clients.FailsOnce],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    commit, slow = transactions._Publisher._commit, [True]
-
-    def takes_too_long(self: Any, producer: Any) -> None:
-        if slow.pop() if slow else False:
-            producer.client.flush(20)
-            time.sleep(4)
-        commit(self, producer)
-
-    monkeypatch.setattr(transactions._Publisher, "_commit", takes_too_long)
-    loop = running(exactly_once(kafka, topic, transaction_timeout_ms="1500"))
+    loop = failing(how)
     loop.run_epoch([["a", "b"]])
-    assert not slow
+    loop.run_epoch([["c"]])
+    assert values(kafka, topic) == ["a", "b", "c"]
+    assert "is published again: the client's process ended with signal 6" in caplog.text
+
+
+def test_a_call_that_never_comes_back_is_given_up_and_the_epoch_published_once(
+    kafka: KafkaServer,
+    topic: str,
+    failing: Callable[..., SinkLoop],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(transactions, "_MARK_PATIENCE_S", 0.5)
+    loop = failing(failing_clients.NeverComesBack)
+    loop.run_epoch([["a1", "b1"]])
+    monkeypatch.undo()
+    loop.run_epoch([["a2"]])
+    assert values(kafka, topic) == ["a1", "a2", "b1"]
+    assert "is published again: no answer to mark for 0.5 s" in caplog.text
+
+
+def test_a_transaction_that_the_broker_has_thrown_away_is_written_again(
+    kafka: KafkaServer, topic: str, failing: Callable[..., SinkLoop]
+) -> None:
+    loop = failing(failing_clients.TakesTooLong, transaction_timeout_ms="1500")
+    loop.run_epoch([["a", "b"]])
     assert values(kafka, topic) == ["a", "b"]
     assert len(kafka.read(topic, "read_uncommitted")) == 4
 
@@ -318,39 +342,3 @@ def test_a_message_that_the_broker_refuses_fails_the_commit_with_the_topics_name
     with pytest.raises(ExternalSystemError, match="cannot be published in small-messages"):
         running(exactly_once(kafka, name)).run_epoch([["a" * 2000]])
     assert kafka.read(name) == []
-
-
-class _Stuck:
-    """A client whose first call with offsets never comes back, as librdkafka's when a broker goes down meanwhile."""
-
-    calls = 0
-
-    def __init__(self, client: Any) -> None:
-        self._client = client
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._client, name)
-
-    def send_offsets_to_transaction(self, *arguments: Any) -> None:
-        _Stuck.calls += 1
-        if _Stuck.calls == 1:
-            threading.Event().wait()
-        self._client.send_offsets_to_transaction(*arguments)
-
-
-def test_a_call_that_never_comes_back_is_left_behind_and_the_epoch_published_once(
-    kafka: KafkaServer, topic: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = transactions._TransactionalProducer.__init__
-
-    def stuck(self: Any, *arguments: Any) -> None:
-        made(self, *arguments)
-        self.client = _Stuck(self.client)
-
-    monkeypatch.setattr(transactions._TransactionalProducer, "__init__", stuck)
-    monkeypatch.setattr(transactions, "_MARK_PATIENCE_S", 0.5)
-    loop = running(exactly_once(kafka, topic))
-    loop.run_epoch([["a1", "b1"]])
-    loop.run_epoch([["a2"]])
-    assert values(kafka, topic) == ["a1", "a2", "b1"]
-    assert _Stuck.calls == 3
