@@ -17,6 +17,8 @@ from typing import Any
 KILLS = int(os.environ.get("PENSTOCK_KILLS", "5"))
 SEED = int(os.environ.get("PENSTOCK_SEED", "7"))
 
+_SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For a JVM that is killed after some seconds; its start then takes about half of the CPU time."""
 _STALLED_S = 120
 """A result that does not change for so long will not change any more, however loaded the machine is."""
 _DAEMON = re.compile(r" -m (pyspark|penstock\.runtime\.spark)\.daemon ")
@@ -28,7 +30,13 @@ def start(folder: pathlib.Path, program: pathlib.Path, *arguments: object) -> su
     """The program in a process group of its own; what it says goes to job.log."""
     with (folder / "job.log").open("ab") as log:
         command = [sys.executable, str(program), *map(str, arguments)]
-        return subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+        return subprocess.Popen(
+            command,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            env={**os.environ, "JAVA_TOOL_OPTIONS": _SHORT_LIVED},
+        )
 
 
 def children(pid: int) -> dict[int, tuple[int, str]]:
@@ -95,6 +103,13 @@ def wait_for_result(
             deadline = time.monotonic() + _STALLED_S
 
 
+def wait_for_end(job: subprocess.Popen[bytes], folder: pathlib.Path) -> None:
+    """Waits until the job has ended well, as long as its epochs advance."""
+    while wait_for(lambda b=epochs_done(folder): epochs_done(folder) > b, job, folder):
+        pass
+    assert job.wait() == 0, log_of(folder)
+
+
 def run_killing_workers(folder: pathlib.Path, begin: Start, kills: int = KILLS) -> None:
     """Runs the program to its end while its Python workers are killed, `kills` times."""
     chance = random.Random(SEED)
@@ -110,14 +125,18 @@ def run_killing_workers(folder: pathlib.Path, begin: Start, kills: int = KILLS) 
             if victims:
                 os.kill(chance.choice(victims), signal.SIGKILL)
                 killed += 1
-        assert job.wait(300) == 0, log_of(folder)
+        wait_for_end(job, folder)
     finally:
         stop(job)
     assert killed == kills, f"the job ended after {killed} kills: give it more to do"
 
 
-def run_killing_drivers(folder: pathlib.Path, begin: Start, kills: int = KILLS) -> None:
-    """Starts the program, kills it after an epoch or more, and again, then lets it run to its end."""
+def run_killing_drivers(folder: pathlib.Path, begin: Start, last: Start, kills: int = KILLS) -> None:
+    """Starts the program, kills it after an epoch or more, and again, then lets the last one run to its end.
+
+    Args:
+        last: The same program; it may have larger epochs, as nobody kills it.
+    """
     chance = random.Random(SEED + 1)
     for kill in range(kills):
         job = begin()
@@ -129,11 +148,11 @@ def run_killing_drivers(folder: pathlib.Path, begin: Start, kills: int = KILLS) 
             time.sleep(chance.uniform(0, 0.4))
         finally:
             stop(job)
-    last = begin()
+    job = last()
     try:
-        assert last.wait(300) == 0, log_of(folder)
+        wait_for_end(job, folder)
     finally:
-        stop(last)
+        stop(job)
 
 
 def lines(folder: pathlib.Path) -> list[str]:

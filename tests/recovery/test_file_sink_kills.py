@@ -37,9 +37,11 @@ def write_events(folder: pathlib.Path) -> list[str]:
 def test_rows_come_once_and_partitions_are_marked_when_the_driver_is_killed(tmp_path: pathlib.Path) -> None:
     expected = write_events(tmp_path / "in")
     output = tmp_path / "out"
-    run_killing_drivers(
-        tmp_path, partial(start, tmp_path, JOB, tmp_path / "in", output, tmp_path / "chk", RECORDS_PER_EPOCH)
+    begin, last = (
+        partial(start, tmp_path, JOB, tmp_path / "in", output, tmp_path / "chk", records)
+        for records in (RECORDS_PER_EPOCH, SECONDS_PER_FILE)
     )
+    run_killing_drivers(tmp_path, begin, last)
     assert sorted(lines(output)) == expected
     partitions = [path for path in output.iterdir() if path.name.startswith("minute=")]
     assert len(partitions) == SECONDS_PER_FILE // 60

@@ -21,10 +21,15 @@ JOB = pathlib.Path(__file__).with_name("jdbc_job.py")
 pytestmark = [pytest.mark.spark, pytest.mark.chaos, pytest.mark.timeout(300 + 90 * KILLS)]
 
 
-def program(postgres: PostgresServer, folder: pathlib.Path, table: str) -> Start:
-    postgres.execute(f"CREATE TABLE {table} (k BIGINT, n BIGINT, counted BIGINT)")
+def program(
+    postgres: PostgresServer,
+    folder: pathlib.Path,
+    table: str,
+    records_per_epoch: int = RECORDS_PER_EPOCH,
+) -> Start:
+    postgres.execute(f"CREATE TABLE IF NOT EXISTS {table} (k BIGINT, n BIGINT, counted BIGINT)")
     login = (f"{postgres.base_url}/{postgres.database}", postgres.user, postgres.password)
-    return partial(start, folder, JOB, *login, table, NUMBERS, folder / "chk", RECORDS_PER_EPOCH)
+    return partial(start, folder, JOB, *login, table, NUMBERS, folder / "chk", records_per_epoch)
 
 
 def check_output(postgres: PostgresServer, table: str) -> None:
@@ -45,5 +50,8 @@ def test_rows_are_written_once_when_python_workers_are_killed(
 def test_rows_are_written_once_when_the_driver_is_killed(
     postgres: PostgresServer, tmp_path: pathlib.Path
 ) -> None:
-    run_killing_drivers(tmp_path, program(postgres, tmp_path, "killed_drivers"))
+    begin, last = (
+        program(postgres, tmp_path, "killed_drivers", records) for records in (RECORDS_PER_EPOCH, NUMBERS)
+    )
+    run_killing_drivers(tmp_path, begin, last)
     check_output(postgres, "killed_drivers")

@@ -14,13 +14,14 @@ from processes import KILLS, Start, lines, run_killing_drivers, run_killing_work
 
 NUMBERS = 4_000 * KILLS
 RECORDS_PER_EPOCH = 400
+ALL_RECORDS = 1_000_000
 JOB = pathlib.Path(__file__).with_name("job.py")
 
 pytestmark = [pytest.mark.spark, pytest.mark.chaos, pytest.mark.timeout(60 + 60 * KILLS)]
 
 
-def program(folder: pathlib.Path) -> Start:
-    return partial(start, folder, JOB, folder / "out", folder / "chk", NUMBERS, RECORDS_PER_EPOCH)
+def program(folder: pathlib.Path, records_per_epoch: int = RECORDS_PER_EPOCH) -> Start:
+    return partial(start, folder, JOB, folder / "out", folder / "chk", NUMBERS, records_per_epoch)
 
 
 def check_output(folder: pathlib.Path) -> None:
@@ -40,5 +41,5 @@ def test_output_is_exactly_once_when_python_workers_are_killed(tmp_path: pathlib
 
 
 def test_output_is_exactly_once_when_the_driver_is_killed(tmp_path: pathlib.Path) -> None:
-    run_killing_drivers(tmp_path, program(tmp_path))
+    run_killing_drivers(tmp_path, program(tmp_path), program(tmp_path, ALL_RECORDS))
     check_output(tmp_path)

@@ -14,6 +14,7 @@ from processes import KILLS, Start, lines, run_killing_drivers, run_killing_work
 ROWS_PER_FILE = 120 * KILLS
 FILES = 2
 RECORDS_PER_EPOCH = 20
+ALL_RECORDS = 1_000_000
 JOB = pathlib.Path(__file__).with_name("sql_job.py")
 BEGIN = dt.datetime(2024, 1, 1)
 
@@ -40,8 +41,8 @@ def write_events(folder: pathlib.Path) -> list[str]:
     return sorted(f'{key},"{starts}",{n},{total}' for (starts, key), (n, total) in totals.items())
 
 
-def program(folder: pathlib.Path) -> Start:
-    return partial(start, folder, JOB, folder / "in", folder / "out", folder / "chk", RECORDS_PER_EPOCH)
+def program(folder: pathlib.Path, records_per_epoch: int = RECORDS_PER_EPOCH) -> Start:
+    return partial(start, folder, JOB, folder / "in", folder / "out", folder / "chk", records_per_epoch)
 
 
 def test_every_window_is_written_once_when_python_workers_are_killed(tmp_path: pathlib.Path) -> None:
@@ -52,5 +53,5 @@ def test_every_window_is_written_once_when_python_workers_are_killed(tmp_path: p
 
 def test_every_window_is_written_once_when_the_driver_is_killed(tmp_path: pathlib.Path) -> None:
     expected = write_events(tmp_path / "in")
-    run_killing_drivers(tmp_path, program(tmp_path))
+    run_killing_drivers(tmp_path, program(tmp_path), program(tmp_path, ALL_RECORDS))
     assert sorted(lines(tmp_path / "out")) == expected

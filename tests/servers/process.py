@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
-_START_S = 60
+_START_S = 240
 _STOP_S = 20
 
 
