@@ -13,6 +13,7 @@ SINK = """
 CREATE TABLE copies (k INT, v INT, ts TIMESTAMP(3), `minute` STRING) PARTITIONED BY (`minute`)
 WITH (
   'connector' = 'filesystem', 'path' = '{path}', 'format' = 'csv', 'auto-compaction' = 'true',
+  'sink.rolling-policy.rollover-interval' = '1 h',
   'sink.partition-commit.policy.kind' = 'success-file', 'sink.partition-commit.trigger' = 'partition-time',
   'sink.partition-commit.delay' = '1 min', 'partition.time-extractor.timestamp-formatter' = 'yyyy-MM-dd HH-mm'
 )

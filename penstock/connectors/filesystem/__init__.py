@@ -12,6 +12,7 @@ sink.py         staging and moving files, when partitions are complete
 writer.py       what a task does to turn rows into files
 rolling.py      files that end when they are large enough
 columnar_writers.py   Parquet and ORC files
+compaction.py   which files wait for those of later epochs; merging.py makes one of them
 spreading.py    which task writes which rows
 partitions.py   `day=mon/hour=3` to values and back
 partition_time.py     the time in a partition's values

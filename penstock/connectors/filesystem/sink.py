@@ -2,8 +2,9 @@
 
     task     writes each partition's rows to files of their own (rolling.py) in a hidden staging folder of the
              table; where the files are, and where they belong, are its committables
-    driver   says which partitions are complete now (partition_commit.py)
-             when the epoch is durable: makes room (overwrite), moves the files, marks partitions
+    driver   says which files wait for those of later epochs (compaction.py), and which partitions are complete now
+             (partition_commit.py)
+             when the epoch is durable: makes room (overwrite), merges and moves the files, marks partitions
 
     <path>/.staging_<id>/<epoch>/<unique>-0     what a writer leaves
     <path>/day=mon/part-<unique>-0-0            what readers see
@@ -24,22 +25,23 @@ from typing import Any
 from pyarrow import fs
 
 from penstock.common.datatypes import RowType
+from penstock.connectors.filesystem.compaction import (
+    CompletePartition,
+    FilesAcrossEpochs,
+    MergedFile,
+    SweptFolders,
+)
 from penstock.connectors.filesystem.files import FileStore
+from penstock.connectors.filesystem.merging import merge
 from penstock.connectors.filesystem.partition_commit import Trigger, decide
 from penstock.connectors.filesystem.partitions import Partitioning
 from penstock.connectors.filesystem.writer import FileTableWriter, StagedFile
 from penstock.connectors.sink import Committer, Moment, Sink, SinkCoordinator, Taken, WriterContext
+from penstock.connectors.storage_errors import writing_to
 
 _EPOCH_FOLDER = re.compile(r"(.*/\.staging_[0-9a-f]+/\d+)/.")
 
 __all__ = ["CompletePartition", "FileTableCommitter", "FileTableSink", "PartitionCommits"]
-
-
-@dataclass(frozen=True)
-class CompletePartition:
-    """Committable: a partition that gets its success file, after all files of the epoch are in their places."""
-
-    folder: str
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ class FileTableSink(Sink):
         trigger: When a partition is complete; None if nobody wants to know.
         bounded: All is committed once: what is then left in the staging folder is of no use.
         overwrite: Files that are there are replaced.
+        hold_ms: So long files wait at most for those of later epochs, to be merged with them (`compaction.py`).
     """
 
     store: FileStore
@@ -69,6 +72,7 @@ class FileTableSink(Sink):
     success_file: str = "_SUCCESS"
     bounded: bool = False
     overwrite: bool = False
+    hold_ms: int | None = None
 
     def create_writer(self, context: WriterContext, restored: Sequence[Any] = ()) -> FileTableWriter:
         return FileTableWriter(self, f"{self.staging}/{context.epoch}")
@@ -77,6 +81,8 @@ class FileTableSink(Sink):
         return FileTableCommitter(self)
 
     def create_coordinator(self) -> SinkCoordinator | None:
+        if self.hold_ms is not None:
+            return FilesAcrossEpochs(self.limit_bytes, self.hold_ms, self.trigger)
         return None if self.trigger is None else PartitionCommits(self.trigger)
 
     def file_type(self) -> RowType:
@@ -112,11 +118,34 @@ class FileTableCommitter(Committer):
         waiting = [f for f, info in zip(files, infos, strict=True) if info.type == fs.FileType.File]
         partitioned = bool(self._sink.partitioning.keys)
         publish(self._store, waiting, overwrite=self._sink.overwrite, partitioned=partitioned)
+        for item in committables:
+            if isinstance(item, MergedFile):
+                self._merge(item)
         folders = [item.folder for item in committables if isinstance(item, CompletePartition)]
         mark_complete(self._store, folders, self._sink.success_file)
-        for folder in _epoch_folders(files):
+        for folder in self._ended_epochs(files, committables):
             self._store.delete_folder(folder)
             self._stagings.add(posixpath.dirname(folder))
+
+    def _merge(self, merged: MergedFile) -> None:
+        """The file is there, whole, or it is not: only then the parts go."""
+        sink, store = self._sink, self._store
+        folder = f"{store.root}/{merged.folder}" if merged.folder else store.root
+        target = f"{folder}/{merged.name}"
+        infos = store.system.get_file_info([target, *(part.staged for part in merged.parts)])
+        there = [info.path for info in infos[1:] if info.type == fs.FileType.File]
+        if infos[0].type != fs.FileType.File and there:
+            aside = f"{posixpath.dirname(there[0])}/{merged.name}"
+            with writing_to(store.location):
+                merge(store, sink.format_name, sink.file_type(), sink.options, there, aside)
+                store.move(aside, target)
+        for path in there:
+            store.discard(path)
+
+    def _ended_epochs(self, files: Sequence[StagedFile], committables: Sequence[Any]) -> Sequence[str]:
+        if self._sink.hold_ms is None:
+            return _epoch_folders(files)
+        return [path for item in committables if isinstance(item, SweptFolders) for path in item.paths]
 
     def close(self) -> None:
         """Files that a checkpoint may name and that were not moved yet are left for whoever restores it."""

@@ -202,7 +202,13 @@ class FileSystemConnector(TableConnector):
             success_file=self.values["sink.partition-commit.success-file.name"],
             bounded=request.bounded,
             overwrite=request.overwrite,
+            hold_ms=None if request.bounded else self.hold_ms(),
         )
+
+    def hold_ms(self) -> int | None:
+        """How long files wait for those of later epochs, to be merged with them; None: they do not."""
+        interval = self.values["sink.rolling-policy.rollover-interval"]
+        return interval.to_millis() if self.values["auto-compaction"] and interval is not None else None
 
     def sink_requirements(self, table: CatalogTable, request: SinkRequest) -> SinkRequirements:
         """Who writes what; changes of one row must not overtake each other on the way to another number of tasks."""

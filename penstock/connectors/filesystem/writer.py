@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
@@ -36,11 +36,12 @@ _TEXTS_AT_ONCE = (
 
 @dataclass(frozen=True)
 class StagedFile:
-    """Committable: a file that a task has written, and the folder and name it is to get."""
+    """Committable: a file that a task has written, and the folder and name it is to get; `size` is in bytes."""
 
     staged: str
     folder: str
     name: str
+    size: int = 0
 
 
 class FileTableWriter(ArrowWriter):
@@ -119,7 +120,12 @@ class FileTableWriter(ArrowWriter):
         with writing_to(self._sink.store.location):
             for writer in self._writers.values():
                 writer.close()
-        return tuple(self._staged)
+            return self._measured() if self._sink.hold_ms is not None else tuple(self._staged)
+
+    def _measured(self) -> tuple[StagedFile, ...]:
+        infos = self._sink.store.system.get_file_info([file.staged for file in self._staged])
+        pairs = zip(self._staged, infos, strict=True)
+        return tuple(replace(file, size=info.size or 0) for file, info in pairs)
 
     def abort(self) -> None:
         for writer in self._writers.values():
