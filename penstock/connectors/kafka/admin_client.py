@@ -17,6 +17,7 @@ from penstock.connectors.kafka.client import Complaints, KafkaCluster, confluent
 
 LOG = logging.getLogger(__name__)
 _UNSETTLED_S = 0.05
+_LEADERLESS_S = 0.3
 _PATIENCE_S = 5.0
 """How long one request for a group's offsets may take before another client asks again."""
 
@@ -74,24 +75,53 @@ class KafkaAdminClient:
         return {partition: offset for partition, offset in found.items() if offset >= 0}
 
     def _offsets(self, partitions: Iterable[KafkaTopicPartition], spec: Any, committed: bool) -> Offsets:
+        """Offsets of partitions, of their leaders.
+
+        A broker may tell a client that it is wrong about who leads a partition. The client does not look again then,
+        and would be told so for minutes. A new one looks.
+        """
         asked = {self._library.TopicPartition(p.topic, p.partition): spec for p in partitions}
-        if not asked:
-            return {}
+        deadline = time.monotonic() + self._timeout
+        while asked:
+            found, what, error = self._asked_offsets(asked, committed)
+            if error is None:
+                return found
+            failure = self._failed(what, error)
+            if error.code() not in self._leaderless or time.monotonic() > deadline:
+                raise failure
+            LOG.info("%s; it is asked again", failure)
+            self._client = self._made()
+            time.sleep(_LEADERLESS_S)
+        return {}
+
+    @property
+    def _leaderless(self) -> tuple[int, ...]:
+        """What is said while leaders change, as when a broker starts."""
+        k = self._library.KafkaError
+        return (
+            k.FENCED_LEADER_EPOCH, k.UNKNOWN_LEADER_EPOCH, k.NOT_LEADER_FOR_PARTITION, k.LEADER_NOT_AVAILABLE,
+            k.REPLICA_NOT_AVAILABLE, k._NOENT,
+        )  # fmt: skip
+
+    def _asked_offsets(self, asked: Mapping[Any, Any], committed: bool) -> tuple[Offsets, str, Any]:
+        """What is found, or what could not be done and why."""
         level = self._library.IsolationLevel
-        answers = self._call(
-            lambda: self._client.list_offsets(
-                asked,
+        found, what = {}, "cannot ask for offsets"
+        try:
+            answers = self._client.list_offsets(
+                dict(asked),
                 isolation_level=level.READ_COMMITTED if committed else level.READ_UNCOMMITTED,
                 request_timeout=self._timeout,
-            ),
-            "cannot ask for offsets",
-        )
-        return {
-            KafkaTopicPartition(place.topic, place.partition): self._result(
-                answer, f"cannot ask for the offset of topic '{place.topic}', partition {place.partition}"
-            ).offset
-            for place, answer in answers.items()
-        }
+            )
+            for place, answer in answers.items():
+                what = f"cannot ask for the offset of topic '{place.topic}', partition {place.partition}"
+                at = KafkaTopicPartition(place.topic, place.partition)
+                found[at] = answer.result(self._timeout + 5).offset
+        except self._library.KafkaException as error:
+            return {}, what, error.args[0]
+        except FutureTimeout:
+            return {}, what, self._library.KafkaError(self._library.KafkaError._TIMED_OUT)
+        return found, what, None
 
     # --- offsets of groups
 
