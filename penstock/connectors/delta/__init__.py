@@ -5,7 +5,7 @@
     writer.py     what tasks leave: Parquet files, or changes that are kept with the checkpoint
     committer.py  one commit for each epoch, with the epoch in it
     sink.py       `DeltaSink`
-    source.py     reading a version of a table
+    source.py     reading a version of a table; growing.py follows those that come
     table.py      `'connector' = 'delta'`; options.py has its options
 
 The library is deltalake (delta-rs, `penstock[delta]`): no JVM and no Spark package takes part.

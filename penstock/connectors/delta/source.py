@@ -1,18 +1,22 @@
-"""Reading a version of a Delta table: a split for each of its files, which never change."""
+"""Reading a Delta table: a split for each of its files, which never change.
+
+A version is read once; or the newest one, and then what later ones add, for ever (`growing.py`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.common.datatypes import RowType
-from penstock.common.errors import ExternalSystemError, MalformedRecordError, NotSupportedError
+from penstock.common.errors import ExternalSystemError, MalformedRecordError
+from penstock.connectors.delta.growing import Following, GrowingFiles
 from penstock.connectors.delta.lake import DeltaLake
+from penstock.connectors.delta.splits import DeltaFileSplit, files_of
 from penstock.connectors.filesystem.columnar_types import in_table_type
 from penstock.connectors.source import (
     ArrowBatch,
@@ -32,32 +36,28 @@ _BATCH_ROWS = 1 << 16
 
 
 @dataclass(frozen=True)
-class DeltaFileSplit(SourceSplit):
-    """A file, and what the log says of its rows: the values of the partition columns."""
-
-    path: str = ""
-    partition: tuple[tuple[str, Any], ...] = ()
-
-
-@dataclass(frozen=True)
 class DeltaSource(Source):
-    """Reads the table once: as it is when the job starts, or as it was.
+    """Reads the table as it is when the job starts, as it was, or as it grows.
 
     Attributes:
         wanted: The columns that are looked at; others are NULL.
         version: A version's number, or a time in RFC 3339; None: the newest.
+        following: How new versions are read; None: they are not.
     """
 
     lake: DeltaLake
     row_type: RowType
     wanted: tuple[str, ...]
     version: Any = None
+    following: Following | None = None
 
     @property
     def boundedness(self) -> Boundedness:
-        return Boundedness.BOUNDED
+        return Boundedness.BOUNDED if self.following is None else Boundedness.CONTINUOUS_UNBOUNDED
 
     def create_enumerator(self, context: EnumeratorContext, restored: Any = None) -> SplitEnumerator:
+        if self.following is not None:
+            return GrowingFiles(self, self.following, restored)
         return _Files(self, restored)
 
     def create_reader(self) -> ArrowReader:
@@ -74,20 +74,7 @@ class _Files(SplitEnumerator):
             return ()
         self._discovered = True
         lake = self._source.lake
-        table = lake.opened(self._source.version)
-        with lake.explained("cannot read the table's log"):
-            if pa.table(table.deletion_vectors()).num_rows:
-                raise NotSupportedError(
-                    "a Delta table with deletion vectors",
-                    "rows of its files may be gone",
-                    where=lake.where,
-                    do="REORG TABLE … APPLY (PURGE) writes them out",
-                )
-            found = pa.table(table.get_add_actions(flatten=False)).to_pylist()
-        return [
-            DeltaFileSplit(path, path, tuple((file.get("partition") or {}).items()))
-            for path, file in ((unquote(file["path"]), file) for file in found)
-        ]
+        return files_of(lake, lake.opened(self._source.version))
 
     def snapshot(self) -> Any:
         return "discovered" if self._discovered else None

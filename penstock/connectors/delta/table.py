@@ -24,13 +24,15 @@ if TYPE_CHECKING:
 
 
 class DeltaConnector(TableConnector):
-    """A version of the table is read; epochs are written, each in one commit. By primary key rows are merged."""
+    """A version of the table is read, or all that come. Epochs are written, each in one commit; by primary key rows
+    are merged."""
 
     name = "delta"
     options = o.OPTIONS
     upserts = True
     changes_rows = True
     update_advice = "declare a PRIMARY KEY for the sink: rows can only be replaced by key"
+    endless_advice = "leave 'mode' out, or use streaming mode"
 
     def knows(self, key: str) -> bool:
         return super().knows(key) or key.startswith(o.STORAGE)
@@ -48,9 +50,27 @@ class DeltaConnector(TableConnector):
             raise self.refused(error.what, do=error.do) from None
         if self.values["versionAsOf"] is not None and self.values["timestampAsOf"] is not None:
             raise self.refused("'versionAsOf' and 'timestampAsOf' cannot both be set")
+        self._check_mode()
         missing = [name for name in table.partition_keys if name not in table.physical_schema.names]
         if missing:
             raise self.refused(f"the partition column '{missing[0]}' is not among the columns")
+
+    def _check_mode(self) -> None:
+        values = self.values
+        streaming = values["mode"] == "streaming"
+        wrong = ("versionAsOf", "timestampAsOf") if streaming else o.FOLLOWING
+        given = [name for name in wrong if name in self.raw_options]
+        if given:
+            does = "names one version" if streaming else "is for tables that are followed"
+            raise self.refused(
+                f"'{given[0]}' {does}, and 'mode' is '{values['mode']}'",
+                do=f"leave it out, or set 'mode' = '{'batch' if streaming else 'streaming'}'",
+            )
+        if values["startingVersion"] is not None and values["startingTimestamp"] is not None:
+            raise self.refused("'startingVersion' and 'startingTimestamp' cannot both be set")
+
+    def is_bounded(self, table: CatalogTable) -> bool:
+        return self.values["mode"] == "batch"
 
     def source(self, table: CatalogTable, columns: Sequence[str] | None = None) -> DeltaSource:
         names = table.physical_schema.names
@@ -61,6 +81,7 @@ class DeltaConnector(TableConnector):
             table.physical_schema,
             wanted,
             self.values["timestampAsOf"] if version is None else version,
+            o.following(self.values),
         )
 
     def sink_changelog_mode(self, table: CatalogTable) -> ChangelogMode:

@@ -269,3 +269,137 @@ def test_the_statements_of_the_page_run(tmp_path: pathlib.Path) -> None:
 
 def test_every_option_is_named_on_the_page() -> None:
     assert unnamed("delta", [o.name for o in DeltaConnector.options]) == []
+
+
+# --- tables that grow
+
+
+def followed(table: Table, **options: str) -> SourceLoop:
+    given = {"connector": "delta", "table-path": str(table.path), "mode": "streaming", **options}
+    connector = find_connector({**given, "updateCheckIntervalMillis": "0"}, "cat.db.t")
+    connector.validate(table.table, "source")
+    assert not connector.is_bounded(table.table)
+    return SourceLoop(connector.source(table.table))
+
+
+@pytest.mark.parametrize("by", [(), ("day",)])
+def test_a_table_that_grows_is_followed(tmp_path: pathlib.Path, by: tuple[str, ...]) -> None:
+    table = Table(tmp_path / "t", "id INT, day DATE", by=by)
+    days = [dt.date(2024, 1, n) for n in (1, 2, 3)]
+    writer = table.loop()
+    writer.run_epoch([[(1, days[0])]])
+    loop = followed(table)
+    loop.run_epoch()
+    assert loop.values == [(1, days[0])]
+    writer.run_epoch([[(2, days[1])]])
+    writer.run_epoch([[(3, days[2]), (4, None)]])
+    loop.run_epoch(crash=True)
+    loop.recover()
+    loop.run_epoch()
+    loop.run_epoch()
+    assert sorted(loop.values) == [(1, days[0]), (2, days[1]), (3, days[2]), (4, None)]
+    assert not loop.ended
+
+
+def test_files_that_are_only_put_together_are_not_new(tmp_path: pathlib.Path) -> None:
+    table = Table(tmp_path / "t", "id INT")
+    writer = table.loop()
+    writer.run_epoch([[(1,)]])
+    loop = followed(table)
+    loop.run_epoch()
+    writer.run_epoch([[(2,)]])
+    deltalake.DeltaTable(str(table.path)).optimize.compact()
+    writer.run_epoch([[(3,)]])
+    loop.run_epoch()
+    assert sorted(loop.values) == [(1,), (2,), (3,)]
+
+
+def test_rows_that_go_end_the_job_unless_it_is_told_to_pass_over_them(tmp_path: pathlib.Path) -> None:
+    table = Table(tmp_path / "t", "id INT")
+    writer = table.loop()
+    writer.run_epoch([[(1,), (2,)]])
+    loops = {
+        name: followed(table, **({name: "true"} if name else {}))
+        for name in ("", "ignoreDeletes", "ignoreChanges")
+    }
+    for loop in loops.values():
+        loop.run_epoch()
+    deltalake.DeltaTable(str(table.path)).delete("id = 1")  # rewrites the file
+    for name in ("", "ignoreDeletes"):
+        with pytest.raises(ExternalSystemError, match="does not only add rows") as error:
+            loops[name].run_epoch()
+        assert not error.value.retryable
+    loops["ignoreChanges"].run_epoch()
+    assert loops["ignoreChanges"].values == [(1,), (2,), (2,)], "what was rewritten comes again"
+    after = followed(table, ignoreDeletes="true")
+    after.run_epoch()
+    deltalake.DeltaTable(str(table.path)).delete()
+    writer.run_epoch([[(5,)]])
+    after.run_epoch()
+    assert after.values == [(2,), (5,)]
+
+
+@pytest.mark.parametrize(
+    ("start", "expected"),
+    [("1", [1, 2, 3]), ("2", [2, 3]), ("latest", [3])],
+    ids=["first", "second", "latest"],
+)
+def test_following_begins_with_a_version(tmp_path: pathlib.Path, start: str, expected: list[int]) -> None:
+    table = Table(tmp_path / "t", "id INT")
+    writer = table.loop()
+    writer.run_epoch([[(1,)]])
+    writer.run_epoch([[(2,)]])
+    loop = followed(table, startingVersion=start)
+    loop.run_epoch()
+    writer.run_epoch([[(3,)]])
+    loop.run_epoch()
+    assert [id_ for (id_,) in loop.values] == expected
+
+
+def test_following_begins_with_a_time(tmp_path: pathlib.Path) -> None:
+    table = Table(tmp_path / "t", "id INT")
+    writer = table.loop()
+    writer.run_epoch([[(1,)]])
+    writer.run_epoch([[(2,)]])
+    made = deltalake.DeltaTable(str(table.path)).history(1)[0]["timestamp"]
+    second = dt.datetime.fromtimestamp(made / 1000, dt.timezone.utc)
+    now, soon = followed(table, startingTimestamp=second.isoformat()), second + dt.timedelta(days=1)
+    later = followed(table, startingTimestamp=soon.isoformat().replace("+00:00", "Z"))
+    for loop in (now, later):
+        loop.run_epoch()
+    assert (2,) in now.values and later.values == []
+
+
+def test_a_version_that_is_gone_from_the_log_is_named(tmp_path: pathlib.Path) -> None:
+    table = Table(tmp_path / "t", "id INT")
+    writer = table.loop()
+    writer.run_epoch([[(1,)]])
+    loop = followed(table)
+    loop.run_epoch()
+    for number in (2, 3):
+        writer.run_epoch([[(number,)]])
+    deltalake.DeltaTable(str(table.path)).create_checkpoint()
+    (table.path / "_delta_log" / f"{2:020}.json").unlink()
+    with pytest.raises(ExternalSystemError, match="version 2 is not in the table's log any more") as error:
+        loop.run_epoch()
+    assert not error.value.retryable
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"mode": "streaming", "versionAsOf": "1"}, "names one version"),
+        ({"startingVersion": "1"}, "is for tables that are followed"),
+        ({"mode": "streaming", "startingVersion": "soon"}, "the number of a version"),
+        ({"mode": "streaming", "startingTimestamp": "soon"}, "startingTimestamp"),
+        (
+            {"mode": "streaming", "startingVersion": "1", "startingTimestamp": "2024-01-01T00:00:00Z"},
+            "cannot both be set",
+        ),
+    ],
+)
+def test_modes_that_cannot_be_meant_are_refused(options: dict[str, str], what: str) -> None:
+    given = {"connector": "delta", "table-path": "/nowhere", **options}
+    table = Table(pathlib.Path("/nowhere"), "id INT")
+    with pytest.raises(ValidationError, match=what):
+        find_connector(given, "cat.db.t").validate(table.table, "source")
