@@ -171,6 +171,19 @@ def open_savepoint(path: str) -> OpenedSavepoint:
     return OpenedSavepoint(root, dataclasses.replace(metadata, properties=properties), keyed)
 
 
+def savepoint_is_intact(path: str) -> bool:
+    """Whether a job could start from it; reads all of it."""
+    try:
+        opened = open_savepoint(path)
+        files, _ = filesystem_for(opened.root)
+        for uid, keyed in opened.keyed.items():
+            for part in keyed.parts:
+                read_table(files, operator_folder(opened.root, uid), part)
+    except (CheckpointError, OSError):
+        return False
+    return True
+
+
 def savepoint_rows(path: str, uid: str) -> pa.Table:
     """The keyed state of one operator as a table, to look at."""
     opened = open_savepoint(path)

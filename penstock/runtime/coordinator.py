@@ -376,7 +376,7 @@ class Coordinator:
         if self._cancelled:
             return
         if isinstance(error, DamagedStateError):
-            error.do = where_to_go_on_from(self._storage)
+            error.do = where_to_go_on_from(self._storage, self.job)
         if isinstance(error, WorkerMemoryError):
             self._pacing.too_large()
         delay_ms = self._restart.on_failure(self._settings.clock_ms()) if _worth_a_retry(error) else None
@@ -393,7 +393,7 @@ class Coordinator:
         """What the workers have in memory is not used any more: functions are opened anew, state is restored."""
         self._attempt_number += 1
         self._run_id = uuid.uuid4().hex
-        self.progress = replace(self.progress, tokens={})
+        self.progress = self.progress.restarted()
 
     def _serve_requests(self) -> bool:
         """Runs what others asked for; True if that ended the job."""

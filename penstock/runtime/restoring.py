@@ -6,14 +6,16 @@ import logging
 from dataclasses import dataclass, replace
 
 from penstock.checkpoint.handles import OperatorSubtaskState
+from penstock.checkpoint.listing import find_snapshots
 from penstock.checkpoint.metadata import CheckpointMetadata, SourceCheckpoint
 from penstock.checkpoint.resolve import OperatorDescription, RestorePlan, resolve_restore
-from penstock.checkpoint.savepoint import RunAll, one_by_one
+from penstock.checkpoint.savepoint import RunAll, one_by_one, savepoint_is_intact
 from penstock.checkpoint.storage import CheckpointStorage
 from penstock.common.configuration import Configuration
 from penstock.common.errors import NotSupportedError
-from penstock.common.options import StateOptions
+from penstock.common.options import CheckpointingOptions, StateOptions
 from penstock.graph.stream_graph import StreamGraph
+from penstock.runtime.plan import JobDefinition
 from penstock.runtime.progress import SINK_STATES, JobProgress, NodeProgress, SplitState
 
 LOG = logging.getLogger(__name__)
@@ -99,13 +101,22 @@ def _with_own_files(metadata: CheckpointMetadata, storage: CheckpointStorage) ->
     return replace(metadata, operators=operators)
 
 
-def where_to_go_on_from(storage: CheckpointStorage) -> str:
-    """What to do when a state file turned out to be damaged: names the checkpoints that do not need it."""
-    usable = storage.usable()
+def where_to_go_on_from(storage: CheckpointStorage, job: JobDefinition) -> str:
+    """What to do when a state file turned out to be damaged: names the checkpoints and savepoints without it."""
+    usable = storage.usable() + _usable_savepoints(job)
     if not usable:
         return "no checkpoint of this job is usable: start from a savepoint, or anew"
     listed = "\n".join(usable)
     return f"these checkpoints are usable, start from one with execution.state-recovery.path:\n{listed}"
+
+
+def _usable_savepoints(job: JobDefinition) -> list[str]:
+    """The job's own, in the configured folder, newest first; every part is read."""
+    folder = job.configuration.get(CheckpointingOptions.SAVEPOINT_DIRECTORY.key)
+    if not folder:
+        return []
+    own = [s for s in find_snapshots(folder) if s.kind == "savepoint" and s.job_id == job.job_id]
+    return [s.path for s in reversed(own) if savepoint_is_intact(s.path)]
 
 
 def plan_restore(graph: StreamGraph, metadata: CheckpointMetadata, allow_non_restored: bool) -> RestorePlan:
