@@ -24,6 +24,7 @@ from penstock.checkpoint.metadata import (
 from penstock.checkpoint.storage import CheckpointStorage
 from penstock.common.errors import DamagedStateError, PenstockError, WorkerMemoryError
 from penstock.common.ids import EpochId, OperatorUid
+from penstock.common.points import Point, reach
 from penstock.common.restart import RestartStrategy
 from penstock.connectors.sink import Committer, SinkCoordinator
 from penstock.runtime.dead_letter_output import DeadLetterGathering
@@ -245,8 +246,10 @@ class Coordinator:
     ) -> None:
         started = time.perf_counter()
         plans = self._level_plans(epoch, now_ms, sources, limit_ms)
+        reach(Point.PLANNED)
         reports = self._runner.run(plans)  # the one Spark job of this epoch
         ran = time.perf_counter()
+        reach(Point.REPORTED)
         progress = self.progress.after(epoch, reports, self.job)
         ends = coordinate(self._sink_coordinators, reports, progress.sinks, now_ms, progress.ended)
         self._dead_letters.add(ends.commits, reports, epoch, now_ms)
@@ -286,7 +289,9 @@ class Coordinator:
     ) -> CheckpointMetadata:
         metadata = self.describe(progress, commits)
         if self._settings.durable:
+            reach(Point.METADATA_NEXT)
             self._storage.write_metadata(metadata)
+            reach(Point.METADATA_WRITTEN)
         self.progress = progress
         self._unpublished = metadata
         if epoch % RETAIN_EVERY_EPOCHS == 0:
@@ -328,11 +333,14 @@ class Coordinator:
         )
 
     def _publish(self, metadata: CheckpointMetadata) -> None:
+        reach(Point.PUBLISH_NEXT)
         publish_commits(metadata, self._committers, self._settings.commit_attempts)
+        reach(Point.PUBLISHED)
         self._unpublished = None
         for source in self._sources:
             splits = self.progress.splits.get(source.node.id, {})
             source.enumerator.on_committed({k: s.position for k, s in splits.items()})
+        reach(Point.SOURCES_TOLD)
 
     def _work_ms(self, reports: Sequence[SubtaskReport]) -> float:
         """The slowest task of each level, one after the other."""
@@ -433,7 +441,9 @@ def publish_commits(
             continue
         for attempt in range(1, attempts + 1):
             try:
+                reach(Point.COMMITTER_NEXT)
                 committer.commit(pending.committables)
+                reach(Point.COMMITTER_DONE)
                 break
             except Exception as error:
                 if attempt == attempts or not _worth_a_retry(error):

@@ -12,7 +12,7 @@ from penstock.checkpoint.resolve import OperatorDescription, RestorePlan, resolv
 from penstock.checkpoint.savepoint import RunAll, one_by_one, savepoint_is_intact
 from penstock.checkpoint.storage import CheckpointStorage
 from penstock.common.configuration import Configuration
-from penstock.common.errors import NotSupportedError
+from penstock.common.errors import DamagedStateError, NotSupportedError
 from penstock.common.options import CheckpointingOptions, StateOptions
 from penstock.graph.stream_graph import StreamGraph
 from penstock.runtime.plan import JobDefinition
@@ -38,7 +38,7 @@ def find_restore_point(
     `run` is where the parts of a savepoint are read.
     """
     path = configuration.get(StateOptions.RECOVERY_PATH)
-    own = storage.newest_complete() if resumes else None
+    own = _own_newest(storage, path) if resumes else None
     if own is not None:
         return RestorePoint(own)
     if path is None:
@@ -51,6 +51,15 @@ def find_restore_point(
         )
         claims = False
     return RestorePoint(metadata if claims else _with_own_files(metadata, storage), path, claims)
+
+
+def _own_newest(storage: CheckpointStorage, named: str | None) -> CheckpointMetadata | None:
+    try:
+        return storage.newest_complete()
+    except DamagedStateError:
+        if named is None:
+            raise
+        return None  # somebody has said what to use instead
 
 
 def tell_restore_point(job_name: str, point: RestorePoint, storage: CheckpointStorage) -> None:

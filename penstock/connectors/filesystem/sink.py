@@ -24,6 +24,7 @@ from typing import Any
 from pyarrow import fs
 
 from penstock.common.datatypes import RowType
+from penstock.common.points import Point, reach
 from penstock.connectors.filesystem.files import FileStore
 from penstock.connectors.filesystem.partition_commit import Trigger, decide
 from penstock.connectors.filesystem.partitions import Partitioning
@@ -145,7 +146,9 @@ def publish(store: FileStore, files: Sequence[StagedFile], *, overwrite: bool, p
     store.create_folder(store.root)
     for file in files:
         folder = f"{store.root}/{file.folder}" if file.folder else store.root
+        reach(Point.RENAME_NEXT)
         store.move(file.staged, f"{folder}/{file.name}")
+        reach(Point.RENAMED)
 
 
 def mark_complete(store: FileStore, folders: Sequence[str], success_file: str) -> None:
