@@ -21,6 +21,7 @@ from penstock.checkpoint.metadata import (
     PendingCommit,
     SourceCheckpoint,
 )
+from penstock.checkpoint.packing import Packer
 from penstock.checkpoint.storage import CheckpointStorage
 from penstock.common.errors import DamagedStateError, PenstockError, WorkerMemoryError
 from penstock.common.ids import EpochId, OperatorUid
@@ -123,6 +124,7 @@ class Coordinator:
         self._storage = storage
         self._pacing = pacing
         self._dead_letters = DeadLetterGathering(job)
+        self._packer = Packer(storage)
         self._restart = restart
         self._settings = settings
         self._sink_coordinators = sink_coordinators or {}
@@ -245,6 +247,7 @@ class Coordinator:
         limit_ms: float | None,
     ) -> None:
         started = time.perf_counter()
+        self._adopt_packed_deltas()
         plans = self._level_plans(epoch, now_ms, sources, limit_ms)
         reach(Point.PLANNED)
         reports = self._runner.run(plans)  # the one Spark job of this epoch
@@ -264,6 +267,17 @@ class Coordinator:
         self._pacing.left_over(_share_done(reports))
         self._learn(reports, ends.wake_ms)
         self.statistics.epoch_done(epoch, reports, (ended - started) * 1000, (ran - started) * 1000)
+
+    def _adopt_packed_deltas(self) -> None:
+        """Goes on with the files that were packed meanwhile, and has more of them packed."""
+        handles = self.progress.keyed_handles()
+        for place, packed in self._packer.take().items():
+            handle = packed.adopted(handles[place]) if place in handles else None
+            if handle is None:
+                self._packer.discard(packed)
+            else:
+                self.progress = self.progress.with_handle(*place, handle)
+        self._packer.ask(self.progress.keyed_handles())
 
     def _level_plans(
         self,
@@ -424,6 +438,7 @@ class Coordinator:
             source.enumerator.close()
         for committer in self._committers.values():
             committer.close()
+        self._packer.close()
         if not self.progress.ended:
             try:
                 self._runner.close()

@@ -394,7 +394,9 @@ class StageInstance:
     def _inline(self, data: bytes | None) -> bytes | FileRef | None:
         if data is None or len(data) <= INLINE_STATE_BYTES:
             return data
-        return self._storage.write_file(f"shared/state-{uuid.uuid4().hex}", data)
+        # Named for its epoch, as all files are, so that what aborted attempts leave behind can be swept.
+        name = f"shared/state/{self._clock.epoch:08d}-{uuid.uuid4().hex}"
+        return self._storage.write_file(name, data)
 
     def _bytes(self, state: bytes | FileRef | None) -> bytes | None:
         return self._storage.read_file(state) if isinstance(state, FileRef) else state
