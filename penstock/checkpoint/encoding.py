@@ -163,7 +163,15 @@ def _source_json(source: SourceCheckpoint, parts: _Parts) -> Json:
 
 
 def _file_json(ref: FileRef) -> Json:
-    return {"path": ref.path, "size_bytes": ref.size_bytes, "checksum": ref.checksum}
+    out: Json = {"path": ref.path, "size_bytes": ref.size_bytes, "checksum": ref.checksum}
+    if ref.groups is not None:
+        out |= {"groups": list(ref.groups), "since": ref.since, "until": ref.until}
+    return out
+
+
+def _file(data: Json) -> FileRef:
+    groups = data.get("groups")
+    return FileRef(**{**data, "groups": None if groups is None else (groups[0], groups[1])})
 
 
 def _operator(uid: str, data: Json, parts: list[bytes]) -> OperatorCheckpoint:
@@ -181,8 +189,8 @@ def _subtask(data: Json, parts: list[bytes]) -> OperatorSubtaskState:
             EpochId(kept["epoch"]),
             first_key_group=kept["key_groups"][0],
             last_key_group=kept["key_groups"][1],
-            snapshot=FileRef(**kept["snapshot"]) if kept["snapshot"] else None,
-            deltas=tuple(FileRef(**ref) for ref in kept["deltas"]),
+            snapshot=_file(kept["snapshot"]) if kept["snapshot"] else None,
+            deltas=tuple(_file(ref) for ref in kept["deltas"]),
         )
     return OperatorSubtaskState(
         keyed,
@@ -197,7 +205,7 @@ def _subtask(data: Json, parts: list[bytes]) -> OperatorSubtaskState:
 def _bytes_or_file(data: Json | None, parts: list[bytes]) -> bytes | FileRef | None:
     if data is None:
         return None
-    return parts[data["part"]] if "part" in data else FileRef(**data)
+    return parts[data["part"]] if "part" in data else _file(data)
 
 
 def _source(uid: str, data: Json, parts: list[bytes]) -> SourceCheckpoint:

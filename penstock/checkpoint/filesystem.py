@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from penstock.common.errors import MissingDependencyError
 from penstock.common.hadoop import hdfs_failure
+from penstock.common.points import Point, reach
 
 
 class Slices(Protocol):
@@ -71,6 +72,7 @@ class LocalFileSystem(FileSystem):
         self._synced = synced
 
     def write(self, path: str, data: bytes) -> None:
+        reach(Point.FILE_NEXT)
         folder = os.path.dirname(path)
         os.makedirs(folder, exist_ok=True)
         aside = os.path.join(folder, f".{os.path.basename(path)}.{uuid.uuid4().hex[:8]}.tmp")
@@ -80,6 +82,7 @@ class LocalFileSystem(FileSystem):
                 file.flush()
                 if self._synced:
                     os.fsync(file.fileno())
+            reach(Point.FILE_ASIDE)
             os.replace(aside, path)
         except BaseException:
             with contextlib.suppress(OSError):
@@ -87,6 +90,7 @@ class LocalFileSystem(FileSystem):
             raise
         if self._synced:
             _sync_folder(folder)
+        reach(Point.FILE_WRITTEN)
 
     def read(self, path: str) -> bytes:
         with open(path, "rb") as file:
@@ -132,14 +136,17 @@ class ArrowFileSystem(FileSystem):
         self._fs, self._base = _arrow_filesystem(self._root)
 
     def write(self, path: str, data: bytes) -> None:
+        reach(Point.FILE_NEXT)
         target = self._path(path)
         self._fs.create_dir(target.rpartition("/")[0], recursive=True)
         renames = self._fs.type_name in ("hdfs", "local")
         aside = f"{target}.{uuid.uuid4().hex[:8]}.tmp" if renames else target
         with self._fs.open_output_stream(aside) as stream:
             stream.write(data)
+        reach(Point.FILE_ASIDE)
         if renames:
             self._fs.move(aside, target)
+        reach(Point.FILE_WRITTEN)
 
     def read(self, path: str) -> bytes:
         with self._fs.open_input_stream(self._path(path)) as stream:

@@ -15,11 +15,18 @@ from penstock.common.ids import EpochId
 
 @dataclass(frozen=True)
 class FileRef:
-    """One immutable file in checkpoint storage. `checksum` is the xxh3_64 of its bytes, in hex."""
+    """One immutable file in checkpoint storage. `checksum` is the xxh3_64 of its bytes, in hex.
+
+    A packed file stands for several (`packing.py`): for key groups `groups` it leads from the state with the digest
+    `since` to the one with `until` (`state/chain.py`), as they did.
+    """
 
     path: str
     size_bytes: int
     checksum: str
+    groups: tuple[int, int] | None = None
+    since: str = ""
+    until: str = ""
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ What a subtask takes over, kind by kind:
 
     keyed state       the handles whose key groups overlap its own. Not simply its own handle even at the same
                       parallelism: the files of a savepoint may have been rewritten in one piece
-    operator state    its own; at another parallelism everybody's, and the state backend cuts lists and
-                      repeats broadcasts
+    operator state    its own; everybody's at another parallelism, or if there is union list state, and the state
+                      backend cuts lists and repeats broadcasts
     runtime state     its own; at another parallelism every former subtask's goes to exactly one, except that
                       a source looks through all of them, because its splits may have moved. If all of them had
                       ended, every new subtask gets one, to know that it has ended
@@ -19,7 +19,7 @@ What a subtask takes over, kind by kind:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from penstock.checkpoint.handles import FileRef, KeyedStateHandle, OperatorSubtaskState
@@ -27,6 +27,7 @@ from penstock.checkpoint.metadata import CheckpointMetadata, OperatorCheckpoint,
 from penstock.common.errors import StateMigrationError
 from penstock.common.ids import EpochId, OperatorUid
 from penstock.common.key_groups import key_group_range
+from penstock.state.operator import has_union_state
 
 Blob = bytes | FileRef
 T = TypeVar("T")
@@ -131,7 +132,8 @@ def _restore(op: OperatorDescription, former: OperatorCheckpoint) -> tuple[Subta
 def _share(op: OperatorDescription, former: Sequence[OperatorSubtaskState], subtask: int) -> SubtaskRestore:
     taken = with_operator_state = tuple(former)
     if op.parallelism == len(former):
-        taken = with_operator_state = (former[subtask],)
+        taken = (former[subtask],)
+        with_operator_state = tuple(s for s in former if s is former[subtask] or _is_united(s))
     elif former and all(sub.ended for sub in former):
         # Nobody will tell the new subtasks that their input has ended: they have to know it from the start.
         taken = (former[subtask % len(former)],)
@@ -141,13 +143,32 @@ def _share(op: OperatorDescription, former: Sequence[OperatorSubtaskState], subt
     groups = key_group_range(subtask, op.max_parallelism, op.parallelism)
     handles = tuple(h.keyed for h in former if h.keyed is not None and _overlap(h.keyed, groups))
     operator_states = (state.operator_state for state in with_operator_state)
-    waiting = (state.waiting for state in with_operator_state)
+    waiting = (state.waiting for state in (taken if op.parallelism == len(former) else former))
     return SubtaskRestore(
         handles,
         tuple(s for s in operator_states if s is not None),
         taken,
         tuple(w for w in waiting if w is not None),
     )
+
+
+def _is_united(state: OperatorSubtaskState) -> bool:
+    """Whether every subtask wants the operator state. Nobody looks into files here: they may have union state."""
+    blob = state.operator_state
+    return blob is not None and (isinstance(blob, FileRef) or has_union_state(blob))
+
+
+def restarted_states(
+    states: Sequence[OperatorSubtaskState], restores: Sequence[SubtaskRestore]
+) -> tuple[SubtaskRestore, ...]:
+    """What the subtasks go on from after a failure: each from its own, and from all union list state."""
+    if len(states) != len(restores) or not any(map(_is_united, states)):
+        return tuple(restores)
+    united = [
+        tuple(s.operator_state for s in states if s.operator_state and (s is own or _is_united(s)))
+        for own in states
+    ]
+    return tuple(replace(r, operator_states=blobs) for r, blobs in zip(restores, united, strict=True))
 
 
 def _overlap(handle: KeyedStateHandle, groups: range) -> bool:

@@ -34,6 +34,7 @@ from penstock.checkpoint.savepoint_rows import ROW_SCHEMA, RowMaker, SavepointRo
 from penstock.checkpoint.storage import METADATA_FILE, SAVEPOINT_PROPERTY, CheckpointStorage, open_verified
 from penstock.common.errors import CheckpointError
 from penstock.common.ids import EpochId
+from penstock.common.points import Point, reach
 from penstock.state.files import (
     ARRANGED,
     META_TABLE,
@@ -69,6 +70,7 @@ def write_savepoint(
     The metadata is written last: a folder without it is not a savepoint.
     """
     _, root = filesystem_for(f"{directory.rstrip('/')}/{savepoint_name(metadata.job_id)}")
+    reach(Point.SAVEPOINT_NEXT)
     written = run(write_share, _shares(root, metadata))
     states: dict[str, KeyedParts] = {uid: KeyedParts() for uid in metadata.operators}
     for uid, share in written:
@@ -77,7 +79,9 @@ def write_savepoint(
         uid: dataclasses.replace(op, subtasks=tuple(_inline(sub, storage) for sub in op.subtasks))
         for uid, op in metadata.operators.items()
     }
+    reach(Point.SAVEPOINT_PARTS)
     seal_savepoint(root, dataclasses.replace(metadata, operators=operators), states)
+    reach(Point.SAVEPOINT_SEALED)
     return root
 
 
@@ -169,6 +173,19 @@ def open_savepoint(path: str) -> OpenedSavepoint:
         keyed[uid] = KeyedParts(_decode_schemas(entry.get("states", [])), tuple(parts))
     properties = {name: value for name, value in metadata.properties.items() if name != SAVEPOINT_PROPERTY}
     return OpenedSavepoint(root, dataclasses.replace(metadata, properties=properties), keyed)
+
+
+def savepoint_is_intact(path: str) -> bool:
+    """Whether a job could start from it; reads all of it."""
+    try:
+        opened = open_savepoint(path)
+        files, _ = filesystem_for(opened.root)
+        for uid, keyed in opened.keyed.items():
+            for part in keyed.parts:
+                read_table(files, operator_folder(opened.root, uid), part)
+    except (CheckpointError, OSError):
+        return False
+    return True
 
 
 def savepoint_rows(path: str, uid: str) -> pa.Table:

@@ -21,6 +21,7 @@ from penstock.checkpoint.handles import FileRef
 from penstock.checkpoint.metadata import CheckpointMetadata
 from penstock.common.errors import CheckpointError, DamagedStateError
 from penstock.common.ids import EpochId
+from penstock.common.points import Point, reach
 
 if TYPE_CHECKING:
     from penstock.checkpoint.savepoint import RunAll
@@ -110,12 +111,28 @@ class CheckpointStorage:
         return sorted(EpochId(int(match[1])) for match in found if match)
 
     def newest_complete(self) -> CheckpointMetadata | None:
-        """The newest checkpoint that can be read; damaged ones are passed over with a warning."""
+        """The newest checkpoint that can be read; damaged ones are passed over with a warning.
+
+        Raises:
+            DamagedStateError: There are checkpoints, and none can be read: that is no first start.
+        """
+        damaged = []
         for epoch in reversed(self.list_checkpoints()):
+            path = self.checkpoint_path(epoch)
             try:
-                return read_metadata(self.checkpoint_path(epoch))
+                return read_metadata(path)
             except CheckpointError as error:
                 _log.warning("checkpoint %s is not usable: %s", epoch, error)
+            if METADATA_FILE in self._files.names(
+                path
+            ):  # else the process died before the epoch was committed
+                damaged.append(path)
+        if damaged:
+            raise DamagedStateError(
+                f"none of the job's checkpoints can be read: {', '.join(damaged)}",
+                where=self.root,
+                do="start from a savepoint (execution.state-recovery.path), or delete the folder to start anew",
+            )
         return None
 
     def usable(self) -> list[str]:
@@ -149,6 +166,7 @@ class CheckpointStorage:
         retained, dropped, damaged = self._sort_out(last_n)
         if not retained:
             return []
+        reach(Point.RETAIN_NEXT)
         needed = {ref.path for metadata in retained for ref in metadata.files} | keep
         if len(retained) >= last_n:
             release_claimed(self, needed)
@@ -162,8 +180,10 @@ class CheckpointStorage:
             self._known.pop(metadata.epoch, None)
         for epoch in damaged:
             self._files.delete_tree(self.checkpoint_path(epoch))
+        reach(Point.RETAIN_METADATA_GONE)
         for path in unneeded:
             self._files.delete(path)
+        reach(Point.RETAINED)
         return sorted(unneeded)
 
     def sweep(self, keep: frozenset[str] = frozenset()) -> list[str]:
@@ -182,7 +202,14 @@ class CheckpointStorage:
         return sorted(orphans)
 
     def delete_job(self) -> None:
-        """Removes everything of the job."""
+        """Removes everything of the job; its newest checkpoint last, so that nobody goes on from an older one."""
+        reach(Point.END_NEXT)
+        *older, newest = self.list_checkpoints() or [EpochId(0)]
+        for epoch in older:
+            self._files.delete_tree(self.checkpoint_path(epoch))
+        self._files.delete_tree(f"{self.root}/shared")
+        reach(Point.END_HALF)
+        self._files.delete_tree(self.checkpoint_path(newest))
         self._files.delete_tree(self.root)
 
     def _sort_out(

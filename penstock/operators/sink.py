@@ -7,6 +7,7 @@ from typing import Any
 
 from penstock.checkpoint.epoch_files import EpochFiles
 from penstock.common.codecs import compile_codec
+from penstock.common.points import Point, reach
 from penstock.common.typeinfo import TypeInformation
 from penstock.connectors.sink import Sink, SinkWriter, WriterContext
 from penstock.operators.base import Operator
@@ -60,7 +61,9 @@ class SinkOperator(Operator):
         self._ended = True
 
     def end_epoch(self) -> None:
+        reach(Point.SINK_NEXT)
         self.committables = tuple(self.writer.prepare_commit(self._ended))
+        reach(Point.SINK_PREPARED)
         state = self.writer.snapshot()
         self._writer_states = [] if state is None else [state]
         # From here on the driver may commit what was written: a failure of the next epoch, which may come before

@@ -21,9 +21,11 @@ from penstock.checkpoint.metadata import (
     PendingCommit,
     SourceCheckpoint,
 )
+from penstock.checkpoint.packing import Packer
 from penstock.checkpoint.storage import CheckpointStorage
 from penstock.common.errors import DamagedStateError, PenstockError, WorkerMemoryError
 from penstock.common.ids import EpochId, OperatorUid
+from penstock.common.points import Point, reach
 from penstock.common.restart import RestartStrategy
 from penstock.connectors.sink import Committer, SinkCoordinator
 from penstock.runtime.dead_letter_output import DeadLetterGathering
@@ -122,6 +124,7 @@ class Coordinator:
         self._storage = storage
         self._pacing = pacing
         self._dead_letters = DeadLetterGathering(job)
+        self._packer = Packer(storage)
         self._restart = restart
         self._settings = settings
         self._sink_coordinators = sink_coordinators or {}
@@ -244,9 +247,12 @@ class Coordinator:
         limit_ms: float | None,
     ) -> None:
         started = time.perf_counter()
+        self._adopt_packed_deltas()
         plans = self._level_plans(epoch, now_ms, sources, limit_ms)
+        reach(Point.PLANNED)
         reports = self._runner.run(plans)  # the one Spark job of this epoch
         ran = time.perf_counter()
+        reach(Point.REPORTED)
         progress = self.progress.after(epoch, reports, self.job)
         ends = coordinate(self._sink_coordinators, reports, progress.sinks, now_ms, progress.ended)
         self._dead_letters.add(ends.commits, reports, epoch, now_ms)
@@ -261,6 +267,17 @@ class Coordinator:
         self._pacing.left_over(_share_done(reports))
         self._learn(reports, ends.wake_ms)
         self.statistics.epoch_done(epoch, reports, (ended - started) * 1000, (ran - started) * 1000)
+
+    def _adopt_packed_deltas(self) -> None:
+        """Goes on with the files that were packed meanwhile, and has more of them packed."""
+        handles = self.progress.keyed_handles()
+        for place, packed in self._packer.take().items():
+            handle = packed.adopted(handles[place]) if place in handles else None
+            if handle is None:
+                self._packer.discard(packed)
+            else:
+                self.progress = self.progress.with_handle(*place, handle)
+        self._packer.ask(self.progress.keyed_handles())
 
     def _level_plans(
         self,
@@ -286,7 +303,9 @@ class Coordinator:
     ) -> CheckpointMetadata:
         metadata = self.describe(progress, commits)
         if self._settings.durable:
+            reach(Point.METADATA_NEXT)
             self._storage.write_metadata(metadata)
+            reach(Point.METADATA_WRITTEN)
         self.progress = progress
         self._unpublished = metadata
         if epoch % RETAIN_EVERY_EPOCHS == 0:
@@ -328,11 +347,14 @@ class Coordinator:
         )
 
     def _publish(self, metadata: CheckpointMetadata) -> None:
+        reach(Point.PUBLISH_NEXT)
         publish_commits(metadata, self._committers, self._settings.commit_attempts)
+        reach(Point.PUBLISHED)
         self._unpublished = None
         for source in self._sources:
             splits = self.progress.splits.get(source.node.id, {})
             source.enumerator.on_committed({k: s.position for k, s in splits.items()})
+        reach(Point.SOURCES_TOLD)
 
     def _work_ms(self, reports: Sequence[SubtaskReport]) -> float:
         """The slowest task of each level, one after the other."""
@@ -376,7 +398,7 @@ class Coordinator:
         if self._cancelled:
             return
         if isinstance(error, DamagedStateError):
-            error.do = where_to_go_on_from(self._storage)
+            error.do = where_to_go_on_from(self._storage, self.job)
         if isinstance(error, WorkerMemoryError):
             self._pacing.too_large()
         delay_ms = self._restart.on_failure(self._settings.clock_ms()) if _worth_a_retry(error) else None
@@ -393,7 +415,7 @@ class Coordinator:
         """What the workers have in memory is not used any more: functions are opened anew, state is restored."""
         self._attempt_number += 1
         self._run_id = uuid.uuid4().hex
-        self.progress = replace(self.progress, tokens={})
+        self.progress = self.progress.restarted()
 
     def _serve_requests(self) -> bool:
         """Runs what others asked for; True if that ended the job."""
@@ -416,6 +438,7 @@ class Coordinator:
             source.enumerator.close()
         for committer in self._committers.values():
             committer.close()
+        self._packer.close()
         if not self.progress.ended:
             try:
                 self._runner.close()
@@ -433,7 +456,9 @@ def publish_commits(
             continue
         for attempt in range(1, attempts + 1):
             try:
+                reach(Point.COMMITTER_NEXT)
                 committer.commit(pending.committables)
+                reach(Point.COMMITTER_DONE)
                 break
             except Exception as error:
                 if attempt == attempts or not _worth_a_retry(error):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from penstock.checkpoint.handles import KeyedStateHandle, OperatorSubtaskState
-from penstock.checkpoint.resolve import SubtaskRestore, own_states
+from penstock.checkpoint.resolve import SubtaskRestore, own_states, restarted_states
 from penstock.common.ids import EpochId, OperatorUid
 from penstock.common.key_groups import key_group_range
 from penstock.connectors.source import SourceSplit
@@ -100,6 +100,33 @@ class JobProgress:
             for node_id, by_subtask in states.items()
         }
         return JobProgress(epoch, nodes, splits, tokens, self.sinks, self.claimed)
+
+    def keyed_handles(self) -> dict[tuple[int, int], KeyedStateHandle]:
+        """The keyed state of subtasks that go on from what they reported themselves, by node and subtask."""
+        return {
+            (node_id, subtask): restore.keyed[0]
+            for node_id, node in self.nodes.items()
+            if len(node.restores) == len(node.states)
+            for subtask, restore in enumerate(node.restores)
+            if len(restore.keyed) == 1 and restore.keyed[0] is node.states[subtask].keyed
+        }
+
+    def with_handle(self, node_id: int, subtask: int, handle: KeyedStateHandle) -> JobProgress:
+        """The same state in other files."""
+        node = self.nodes[node_id]
+        state = replace(node.states[subtask], keyed=handle)
+        restore = replace(node.restores[subtask], keyed=(handle,), states=(state,))
+        states = (*node.states[:subtask], state, *node.states[subtask + 1 :])
+        restores = (*node.restores[:subtask], restore, *node.restores[subtask + 1 :])
+        return replace(self, nodes={**self.nodes, node_id: NodeProgress(states, restores)})
+
+    def restarted(self) -> JobProgress:
+        """The same after a failure: nobody's memory counts, and union list state goes to every subtask."""
+        nodes = {
+            node_id: replace(node, restores=restarted_states(node.states, node.restores))
+            for node_id, node in self.nodes.items()
+        }
+        return replace(self, nodes=nodes, tokens={})
 
     @property
     def ended(self) -> bool:

@@ -6,14 +6,16 @@ import logging
 from dataclasses import dataclass, replace
 
 from penstock.checkpoint.handles import OperatorSubtaskState
+from penstock.checkpoint.listing import find_snapshots
 from penstock.checkpoint.metadata import CheckpointMetadata, SourceCheckpoint
 from penstock.checkpoint.resolve import OperatorDescription, RestorePlan, resolve_restore
-from penstock.checkpoint.savepoint import RunAll, one_by_one
+from penstock.checkpoint.savepoint import RunAll, one_by_one, savepoint_is_intact
 from penstock.checkpoint.storage import CheckpointStorage
 from penstock.common.configuration import Configuration
-from penstock.common.errors import NotSupportedError
-from penstock.common.options import StateOptions
+from penstock.common.errors import DamagedStateError, NotSupportedError
+from penstock.common.options import CheckpointingOptions, StateOptions
 from penstock.graph.stream_graph import StreamGraph
+from penstock.runtime.plan import JobDefinition
 from penstock.runtime.progress import SINK_STATES, JobProgress, NodeProgress, SplitState
 
 LOG = logging.getLogger(__name__)
@@ -36,7 +38,7 @@ def find_restore_point(
     `run` is where the parts of a savepoint are read.
     """
     path = configuration.get(StateOptions.RECOVERY_PATH)
-    own = storage.newest_complete() if resumes else None
+    own = _own_newest(storage, path) if resumes else None
     if own is not None:
         return RestorePoint(own)
     if path is None:
@@ -49,6 +51,15 @@ def find_restore_point(
         )
         claims = False
     return RestorePoint(metadata if claims else _with_own_files(metadata, storage), path, claims)
+
+
+def _own_newest(storage: CheckpointStorage, named: str | None) -> CheckpointMetadata | None:
+    try:
+        return storage.newest_complete()
+    except DamagedStateError:
+        if named is None:
+            raise
+        return None  # somebody has said what to use instead
 
 
 def tell_restore_point(job_name: str, point: RestorePoint, storage: CheckpointStorage) -> None:
@@ -99,13 +110,22 @@ def _with_own_files(metadata: CheckpointMetadata, storage: CheckpointStorage) ->
     return replace(metadata, operators=operators)
 
 
-def where_to_go_on_from(storage: CheckpointStorage) -> str:
-    """What to do when a state file turned out to be damaged: names the checkpoints that do not need it."""
-    usable = storage.usable()
+def where_to_go_on_from(storage: CheckpointStorage, job: JobDefinition) -> str:
+    """What to do when a state file turned out to be damaged: names the checkpoints and savepoints without it."""
+    usable = storage.usable() + _usable_savepoints(job)
     if not usable:
         return "no checkpoint of this job is usable: start from a savepoint, or anew"
     listed = "\n".join(usable)
     return f"these checkpoints are usable, start from one with execution.state-recovery.path:\n{listed}"
+
+
+def _usable_savepoints(job: JobDefinition) -> list[str]:
+    """The job's own, in the configured folder, newest first; every part is read."""
+    folder = job.configuration.get(CheckpointingOptions.SAVEPOINT_DIRECTORY.key)
+    if not folder:
+        return []
+    own = [s for s in find_snapshots(folder) if s.kind == "savepoint" and s.job_id == job.job_id]
+    return [s.path for s in reversed(own) if savepoint_is_intact(s.path)]
 
 
 def plan_restore(graph: StreamGraph, metadata: CheckpointMetadata, allow_non_restored: bool) -> RestorePlan:

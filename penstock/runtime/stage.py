@@ -24,6 +24,7 @@ from penstock.common.codecs import compile_codec
 from penstock.common.ids import MAX_WATERMARK
 from penstock.common.key_groups import key_group_range
 from penstock.common.pickling import dumps, loads
+from penstock.common.points import Point, reach
 from penstock.graph.stages import Stage
 from penstock.graph.stream_graph import StreamEdge, StreamGraph, StreamNode
 from penstock.metrics import MetricGroup
@@ -207,6 +208,7 @@ class StageInstance:
             node.operator.end_epoch()
             yield from self._drain()
         yield from self._flush()
+        reach(Point.REPORT_NEXT)
         report = self._report(plan, mine, token, snapshots, progress, started)
         self.token = token
         yield replace(report, warm=warm)
@@ -217,6 +219,7 @@ class StageInstance:
     def _begin(self, mine: SubtaskPlan, warm: bool) -> dict[int, FileRef | None]:
         """Brings all state to what the plan says is committed."""
         snapshots: dict[int, FileRef | None] = {}
+        reach(Point.STATE_NEXT)
         if not warm:
             self._feeding.waiting = ()
         for node_id, node in self.nodes.items():
@@ -234,6 +237,7 @@ class StageInstance:
                 self._restore_node(node, plan)
                 self._feeding.waiting += tuple(w for blob in plan.waiting for w in self._load(blob))
         self._opened = True
+        reach(Point.STATE_READY)
         return snapshots
 
     def _restore_operator_state(self, node: NodeRuntime, plan: NodePlan) -> None:
@@ -390,7 +394,9 @@ class StageInstance:
     def _inline(self, data: bytes | None) -> bytes | FileRef | None:
         if data is None or len(data) <= INLINE_STATE_BYTES:
             return data
-        return self._storage.write_file(f"shared/state-{uuid.uuid4().hex}", data)
+        # Named for its epoch, as all files are, so that what aborted attempts leave behind can be swept.
+        name = f"shared/state/{self._clock.epoch:08d}-{uuid.uuid4().hex}"
+        return self._storage.write_file(name, data)
 
     def _bytes(self, state: bytes | FileRef | None) -> bytes | None:
         return self._storage.read_file(state) if isinstance(state, FileRef) else state

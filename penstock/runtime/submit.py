@@ -30,6 +30,7 @@ from penstock.common.options import (
     StateOptions,
     WorkerOptions,
 )
+from penstock.common.points import Point, reach
 from penstock.common.restart import RestartStrategy
 from penstock.common.table_type import TableTypeInfo
 from penstock.common.time import to_millis
@@ -306,13 +307,16 @@ def _restored(
     point = find_restore_point(storage, configuration, resumes, run)
     if point is None:
         return None, {}
+    reach(Point.RESTORE_FOUND)
     metadata = point.metadata
     allow = bool(configuration.get(StateOptions.IGNORE_UNCLAIMED))
     plan = plan_restore(graph, metadata, allow_non_restored=allow)  # a refused restore leaves no trace
     storage.sweep()
+    reach(Point.RESTORE_SWEPT)
     if point.claimed and point.path is not None:
         claim(storage, point.path, metadata)
     publish_commits(metadata, committers, attempts=5)
+    reach(Point.RESTORE_PUBLISHED)
     tell_restore_point(job.job_name, point, storage)
     enumerators = {uid: source.enumerator for uid, source in plan.sources.items()}
     return restored_progress(graph, metadata, plan, point.claimed), enumerators

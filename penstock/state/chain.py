@@ -50,6 +50,10 @@ def steps_of(restore: KeyedStateRestore) -> tuple[Step, ...]:
 
 
 def extend(digest: str, step: Step) -> str:
+    """The digest behind a file. A packed file leads to where the files led that it stands for."""
+    file = step.file
+    if file.since == digest and file.groups == (step.first_group, step.last_group):
+        return file.until
     return xxh3_128_hexdigest(f"{digest}\n{step.id}".encode())
 
 

@@ -18,6 +18,7 @@ from penstock.checkpoint.handles import FileRef
 from penstock.common.codecs import Codec
 from penstock.common.errors import InvariantError
 from penstock.common.ids import EpochId
+from penstock.common.points import Point, reach
 from penstock.state.arranged import Arrangement, ArrangementStore
 from penstock.state.arranged.store import Blocks
 from penstock.state.backend import VOID_NAMESPACE, KeyedStateBackend, KeyedStateRestore
@@ -275,7 +276,9 @@ class StoredKeyedBackend(KeyedStateBackend):
         ref = None
         if changes or arranged:
             data = encode_changes("delta", epoch, changes, arranged)
+            reach(Point.DELTA_NEXT)
             ref = self._files.write_file(self._file_name(epoch, "delta"), data)
+            reach(Point.DELTA_WRITTEN)
         self._remember(epoch, ref, changes)
         self._drop_empty_namespaces(touched)
         if len(self._overlay) > self._cached_entries:
@@ -345,7 +348,9 @@ class StoredKeyedBackend(KeyedStateBackend):
         # Named for the epoch that is going to commit it, so that cleanup does not take it for a leftover.
         name = self._file_name(EpochId(epoch + 1), "snapshot")
         arranged = self._arrangements.snapshot() if self._has_arrangements() else {}
+        reach(Point.SNAPSHOT_NEXT)
         ref = self._files.write_file(name, encode_tables("snapshot", epoch, tables, arranged))
+        reach(Point.SNAPSHOT_WRITTEN)
         step_id = Step(ref, *self._range).id
         assert self._digest is not None
         self._aliases[step_id] = self._digest

@@ -8,9 +8,18 @@ import pytest
 
 from penstock.checkpoint.handles import FileRef, KeyedStateHandle, OperatorSubtaskState
 from penstock.checkpoint.metadata import CheckpointMetadata, OperatorCheckpoint, SourceCheckpoint
-from penstock.checkpoint.resolve import OperatorDescription, SubtaskRestore, resolve_restore
+from penstock.checkpoint.resolve import (
+    OperatorDescription,
+    SubtaskRestore,
+    own_states,
+    resolve_restore,
+    restarted_states,
+)
 from penstock.common.errors import StateMigrationError
 from penstock.common.key_groups import key_group_range
+from penstock.common.typeinfo import Types
+from penstock.state.descriptors import ListStateDescriptor
+from penstock.state.operator import MemoryOperatorStateBackend
 
 
 def handle(subtask, parallelism):
@@ -46,6 +55,41 @@ def test_the_same_parallelism_gives_each_subtask_its_own():
     assert second.operator_states == (b"o1",)
     assert second.states == (checkpoint(2).operators["counter"].subtasks[1],)
     assert plan.epoch == 7 and "source" in plan.sources
+
+
+def united(subtask, parallelism):
+    """What a subtask with a list and a union list leaves."""
+    backend = MemoryOperatorStateBackend(subtask, parallelism)
+    backend.get_list_state(ListStateDescriptor("list", Types.LONG())).add(subtask)
+    backend.get_union_list_state(ListStateDescriptor("union", Types.LONG())).add(subtask)
+    return OperatorSubtaskState(operator_state=backend.snapshot())
+
+
+def lists_of(restore, subtask, parallelism):
+    backend = MemoryOperatorStateBackend(subtask, parallelism)
+    backend.restore(restore.operator_states, subtask, parallelism)
+    return (
+        backend.get_list_state(ListStateDescriptor("list", Types.LONG())).get(),
+        backend.get_union_list_state(ListStateDescriptor("union", Types.LONG())).get(),
+    )
+
+
+def test_the_same_parallelism_gives_each_subtask_all_union_lists_and_its_own_list():
+    plain = OperatorSubtaskState()  # a subtask that has saved nothing gets the union, and nobody's list
+    states = (united(0, 3), united(1, 3), plain)
+    before = replace(
+        checkpoint(3), operators={"counter": OperatorCheckpoint("counter", "Count", 3, 128, states)}
+    )
+    restores = resolve_restore(before, program(3)).operators["counter"]
+    assert [lists_of(r, i, 3) for i, r in enumerate(restores)] == [([0], [0, 1]), ([1], [0, 1]), ([], [0, 1])]
+
+
+def test_after_a_failure_each_subtask_gets_all_union_lists():
+    states = (united(0, 2), united(1, 2))
+    went_on = own_states(states)
+    assert [lists_of(r, i, 2) for i, r in enumerate(went_on)] == [([0], [0]), ([1], [1])]
+    restarted = restarted_states(states, went_on)
+    assert [lists_of(r, i, 2) for i, r in enumerate(restarted)] == [([0], [0, 1]), ([1], [0, 1])]
 
 
 def test_another_parallelism_gives_overlapping_handles_and_all_operator_states():

@@ -18,7 +18,7 @@ from penstock.checkpoint.metadata import (
     SourceCheckpoint,
 )
 from penstock.checkpoint.storage import CheckpointStorage, read_metadata
-from penstock.common.errors import CheckpointError
+from penstock.common.errors import CheckpointError, DamagedStateError
 
 
 @pytest.fixture(params=["local", "memory"])
@@ -187,3 +187,14 @@ def test_files_are_synced_where_checkpoints_outlive_the_driver(
     ref = storage.write_file("shared/1-a", b"state")
     assert storage.read_file(ref) == b"state"
     assert len(synced) == (2 if durable else 0)  # the file, and the folder that names it
+
+
+def test_a_job_whose_only_checkpoint_is_damaged_does_not_look_like_a_new_one(tmp_path):
+    storage = CheckpointStorage(str(tmp_path), "job")
+    (tmp_path / "job" / "chk-1").mkdir(parents=True)  # a process died before it had committed
+    assert storage.newest_complete() is None
+    storage.write_metadata(CheckpointMetadata(2, "job", "name", 0))
+    path = tmp_path / "job" / "chk-2" / "_metadata"
+    path.write_bytes(path.read_bytes()[:-3])
+    with pytest.raises(DamagedStateError, match="none of the job's checkpoints"):
+        storage.newest_complete()

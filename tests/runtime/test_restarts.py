@@ -28,7 +28,7 @@ from penstock.common.errors import (
 )
 from penstock.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from penstock.datastream.state import ValueStateDescriptor
-from penstock.runtime import coordinator
+from penstock.runtime import coordinator, running_job
 from penstock.runtime.in_process import forget
 from tests.runtime.in_process import collect, failing_times
 
@@ -166,3 +166,30 @@ def test_committing_is_not_tried_again_where_that_cannot_help() -> None:
     with pytest.raises(CheckpointError):
         coordinator.publish_commits(metadata, {"sink": Refusing()}, attempts=5)  # type: ignore[arg-type,dict-item]
     assert len(tries) == 1
+
+
+def test_a_damaged_state_file_names_the_savepoints_that_are_usable(tmp_path: pathlib.Path) -> None:
+    settings = {
+        **SETTINGS,
+        "execution.checkpointing.dir": str(tmp_path / "chk"),
+        "execution.checkpointing.savepoint-dir": str(tmp_path / "savepoints"),
+        "state.backend.type": "memory",
+    }
+    saved: list[str] = []
+
+    def damage(plan: Any, partition: int) -> None:
+        """In epoch 3 two savepoints are taken, one is damaged, and so is every file of the checkpoints."""
+        if plan.epoch == 4 and plan.level == 0:
+            (job,) = [j for j in running_job._JOBS.values() if j.job_name == "test job"]
+            saved.extend(job._write_savepoint("") for _ in range(2))
+            (part,) = pathlib.Path(saved[0]).rglob("*.parquet")
+            part.write_bytes(part.read_bytes()[:-9])
+            for file in (tmp_path / "chk").glob("*/shared/**/*.delta"):
+                file.write_bytes(b"")
+            forget()
+
+    with pytest.raises(JobExecutionError) as caught:
+        collect(counts(), settings, damage)
+    error = caught.value.__cause__
+    assert isinstance(error, DamagedStateError) and error.do is not None
+    assert error.do.splitlines()[1:] == [saved[1]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.common.errors import CheckpointError
+from penstock.common.points import Point, reach
 from penstock.connectors.file.filesystem import FileSystem
 from penstock.connectors.file.parts import FileCommittable
 from penstock.connectors.sink import Committer
@@ -45,4 +46,6 @@ class FileCommitter(Committer):
                 )
             filesystem.delete(pending)
             return
+        reach(Point.RENAME_NEXT)
         filesystem.rename(pending, final)
+        reach(Point.RENAMED)

@@ -25,6 +25,7 @@ from typing import Any
 from pyarrow import fs
 
 from penstock.common.datatypes import RowType
+from penstock.common.points import Point, reach
 from penstock.connectors.filesystem.compaction import (
     CompletePartition,
     FilesAcrossEpochs,
@@ -174,7 +175,9 @@ def publish(store: FileStore, files: Sequence[StagedFile], *, overwrite: bool, p
     store.create_folder(store.root)
     for file in files:
         folder = f"{store.root}/{file.folder}" if file.folder else store.root
+        reach(Point.RENAME_NEXT)
         store.move(file.staged, f"{folder}/{file.name}")
+        reach(Point.RENAMED)
 
 
 def mark_complete(store: FileStore, folders: Sequence[str], success_file: str) -> None:

@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from penstock.common.errors import InvariantError, StateError
+from penstock.common.points import Point, reach
 from penstock.state.chain import digests_of, steps_applied
 from penstock.state.lmdb.environment import Environment, boot_id, close_environment, open_environment
 from penstock.state.lmdb.stamp import STAMP_KEY, STAMP_TABLE, Stamp
@@ -154,6 +155,7 @@ class LmdbStore(Store):
                 for table, keys, values in target.blocks(step):
                     _apply_block(txn, env.table_to_write(table, txn), keys, values)
             digest = digests_of(target.steps)[-1]
+            reach(Point.LOCAL_NEXT)
             self._write_stamp(env, txn, stamp.advanced(target.epoch, digest))
 
         env.reserve(_EXPANSION * sum(step.file.size_bytes for step in target.steps))

@@ -1,0 +1,55 @@
+"""A job of many epochs names few files, and goes on from packed ones when a worker or the driver is lost."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Any
+
+from penstock.checkpoint.packing import KEPT_DELTAS, PACK_DELTAS
+from penstock.common import Types
+from penstock.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from penstock.datastream.state import ValueStateDescriptor
+from penstock.runtime.in_process import forget
+from tests.runtime.in_process import collect
+
+NUMBERS = list(range(120))
+
+
+class Count(KeyedProcessFunction):
+    def open(self, runtime_context: Any) -> None:
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+
+    def process_element(self, value: int, ctx: Any) -> Any:
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
+        yield count
+
+
+def test_the_plan_of_an_epoch_does_not_grow_with_the_age_of_the_job(tmp_path: pathlib.Path) -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(1)
+    stream = env.from_collection(NUMBERS, Types.LONG())
+    counts = stream.key_by(lambda v: v % 3, key_type=Types.LONG()).process(Count(), Types.LONG())
+    named: list[int] = []
+
+    losses = [40, 90]
+
+    def watch(plan: Any, partition: int) -> None:
+        handles = [h for s in plan.subtasks for n in s.nodes.values() if n.keyed for h in n.keyed.handles]
+        named.extend(len(handle.deltas) for handle in handles)
+        if plan.epoch in losses:
+            losses.remove(plan.epoch)
+            forget()  # the state is read again, from what was packed
+            raise OSError("the worker was lost")
+
+    settings = {
+        "execution.epoch.max-records": "1",
+        "execution.runtime-mode": "STREAMING",
+        "execution.checkpointing.dir": str(tmp_path),
+        "restart-strategy.type": "fixed-delay",
+        "restart-strategy.fixed-delay.attempts": "1000",
+        "restart-strategy.fixed-delay.delay": "1 ms",
+    }
+    assert sorted(collect(counts, settings, watch)) == sorted(list(range(1, 41)) * 3)
+    assert not losses
+    assert max(named) < 3 * (PACK_DELTAS + KEPT_DELTAS), named
