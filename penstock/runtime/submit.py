@@ -54,6 +54,7 @@ from penstock.runtime.identity import JobIdentity, choose_identity, mark_ended
 from penstock.runtime.pacing import COMFORTABLE_BYTES, LIMIT_FACTOR, Pacing
 from penstock.runtime.plan import JobDefinition
 from penstock.runtime.progress import JobProgress
+from penstock.runtime.progress_line import starting
 from penstock.runtime.restoring import (
     find_restore_point,
     plan_restore,
@@ -319,7 +320,8 @@ def _restored(
 
 
 def _on_spark(job: JobDefinition, configuration: Configuration) -> EpochRunner:
-    context = get_spark(_spark_options(configuration)).sparkContext
+    with starting("starting Spark", job.configuration):
+        context = get_spark(_spark_options(configuration)).sparkContext
     if not context.master.startswith("local") and not configuration.get(CheckpointingOptions.DIRECTORY):
         raise ValidationError(
             f"a job on the cluster {context.master} needs a checkpoint directory that all its hosts can reach",
