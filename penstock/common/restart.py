@@ -1,8 +1,9 @@
 """Restart strategies: whether, and when, a failed job runs again.
 
 Pure decisions: the coordinator says when a failure happened and gets back the delay in milliseconds, or
-None to give up. Nothing here looks at a clock. Without a configured strategy a job with checkpoints restarts
-for ever with growing delays (exponential-delay), and one without checkpoints fails at once, as in Flink 2.x.
+None to give up. Nothing here looks at a clock. Without a configured strategy a job with checkpoints (a directory, or
+`enable_checkpointing`) restarts for ever with growing delays (exponential-delay), and one without checkpoints fails
+at once, as in Flink 2.x.
 """
 
 from __future__ import annotations

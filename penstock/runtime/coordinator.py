@@ -247,6 +247,7 @@ class Coordinator:
         limit_ms: float | None,
     ) -> None:
         started = time.perf_counter()
+        self.statistics.now(f"running epoch {epoch}")
         self._adopt_packed_deltas()
         plans = self._level_plans(epoch, now_ms, sources, limit_ms)
         reach(Point.PLANNED)
@@ -379,6 +380,7 @@ class Coordinator:
 
     def _wait(self) -> None:
         """Sleeps until a timer is due, a source may have data, or somebody calls."""
+        self.statistics.now("waiting for input")
         now_ms = self._settings.clock_ms()
         wakeups = [s.enumerator.next_wakeup_ms(now_ms) for s in self._sources]
         until_ms = min([w for w in wakeups if w is not None], default=now_ms + IDLE_POLL_MS)
@@ -406,6 +408,7 @@ class Coordinator:
             raise error
         LOG.warning("epoch %d failed and is run again in %d ms: %s", self.progress.epoch + 1, delay_ms, error)
         self.statistics.restarts += 1
+        self.statistics.now(f"restarting in {delay_ms / 1000:g} s")
         self._next_attempt()
         with self._wake:
             if not self._cancelled:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from dataclasses import dataclass, replace
 
@@ -70,6 +71,15 @@ def tell_restore_point(job_name: str, point: RestorePoint, storage: CheckpointSt
         job_name,
         epoch,
         point.path or storage.checkpoint_path(epoch),
+    )
+
+
+@functools.lru_cache(maxsize=1)
+def tell_no_directory() -> None:
+    """Once per process: checkpoints were asked for, and would be lost with the driver."""
+    LOG.warning(
+        "checkpoints are kept in a temporary folder, because no directory is configured: jobs restart after "
+        "failures, but begin anew if this process ends. Set execution.checkpointing.dir to go on after that, too"
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from penstock.checkpoint.contents import StateContents
@@ -19,6 +20,7 @@ from penstock.common.job_execution_result import JobExecutionResult
 from penstock.common.job_id import JobID
 from penstock.common.job_status import JobStatus
 from penstock.runtime.coordinator import Coordinator, LoopRequest
+from penstock.runtime.progress_line import progress_line
 from penstock.runtime.state_queries import QueryableState, committed_state
 from penstock.runtime.statistics import JobStatistics
 
@@ -104,7 +106,8 @@ class RunningJob:
             TimeoutError: It still runs after `timeout` seconds.
         """
         try:
-            ended = self._done.wait(timeout)
+            with progress_line(self.job_name, self.statistics) if timeout is None else nullcontext():
+                ended = self._done.wait(timeout)
         except KeyboardInterrupt:
             self.cancel()
             raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import time
 from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -53,6 +54,20 @@ class JobStatistics:
     recent: deque[EpochTiming] = field(default_factory=lambda: deque(maxlen=RECENT_EPOCHS))
     operators: dict[OperatorUid, OperatorTotals] = field(default_factory=dict)
     metrics: dict[tuple[OperatorUid, int], Any] = field(default_factory=dict)
+    waiting: int = 0
+    """Elements that the last epoch left for the next one."""
+    activity: tuple[str, float] = ("starting", 0.0)
+    """What the loop does now, and since when by `time.monotonic`."""
+
+    def now(self, activity: str) -> None:
+        """The loop begins something; going on with the same is no beginning."""
+        if self.activity[0] != activity:
+            self.activity = (activity, time.monotonic())
+
+    def records_written(self) -> int:
+        """What has arrived at the job's sinks."""
+        sinks = [node.uid for node in self.job.graph.nodes if node.is_sink]
+        return sum(self.operators[uid].records_in for uid in sinks if uid in self.operators)
 
     def epoch_done(
         self, epoch: EpochId, reports: Sequence[SubtaskReport], total_ms: float, spark_ms: float
@@ -60,6 +75,7 @@ class JobStatistics:
         self.epochs += 1
         read = sum(s.records for r in reports for n in r.nodes for s in n.splits)
         self.records_read += read
+        self.waiting = sum(r.waiting for r in reports)
         busy_ms = sum(r.busy_ms for r in reports)
         warm = sum(r.warm for r in reports)
         self.recent.append(EpochTiming(epoch, total_ms, spark_ms, busy_ms, read, len(reports), warm))

@@ -55,10 +55,12 @@ from penstock.runtime.identity import JobIdentity, choose_identity, mark_ended
 from penstock.runtime.pacing import COMFORTABLE_BYTES, LIMIT_FACTOR, Pacing
 from penstock.runtime.plan import JobDefinition
 from penstock.runtime.progress import JobProgress
+from penstock.runtime.progress_line import starting
 from penstock.runtime.restoring import (
     find_restore_point,
     plan_restore,
     restored_progress,
+    tell_no_directory,
     tell_restore_point,
 )
 from penstock.runtime.running_job import RunningJob
@@ -120,7 +122,7 @@ def submit_job(
             configuration.get(EpochOptions.MAX_RECORDS) if fixed else None,
             comfortable_bytes=_comfortable_bytes(configuration.get(WorkerOptions.MEMORY_LIMIT)),
         ),
-        RestartStrategy.from_configuration(configuration, place.durable),
+        RestartStrategy.from_configuration(configuration, _goes_on_after_failures(job, configuration)),
         CoordinatorSettings(
             durable=place.durable,
             retained_checkpoints=configuration.get(CheckpointingOptions.NUM_RETAINED),
@@ -132,6 +134,21 @@ def submit_job(
     )
     write_savepoint = _savepoint_writer(coordinator, configuration, run)
     return RunningJob(job_name, coordinator, write_savepoint, place.end).start()
+
+
+def _goes_on_after_failures(job: JobDefinition, configuration: Configuration) -> bool:
+    """Whether a job restarts if nobody chose a strategy: where the program asked for checkpoints.
+
+    Without a directory a restart finds its progress in the driver and its state in a temporary folder. That outlives
+    workers, not the driver, so it is said.
+    """
+    if configuration.get(CheckpointingOptions.DIRECTORY):
+        return True
+    interval = configuration.get(CheckpointingOptions.INTERVAL)
+    if not interval or to_millis(interval) <= 0 or job.batch_mode:
+        return False
+    tell_no_directory()
+    return True
 
 
 def _comfortable_bytes(limit_bytes: int | None) -> int:
@@ -323,7 +340,8 @@ def _restored(
 
 
 def _on_spark(job: JobDefinition, configuration: Configuration) -> EpochRunner:
-    context = get_spark(_spark_options(configuration)).sparkContext
+    with starting("starting Spark", job.configuration):
+        context = get_spark(_spark_options(configuration)).sparkContext
     if not context.master.startswith("local") and not configuration.get(CheckpointingOptions.DIRECTORY):
         raise ValidationError(
             f"a job on the cluster {context.master} needs a checkpoint directory that all its hosts can reach",

@@ -30,6 +30,7 @@ from penstock.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from penstock.datastream.state import ValueStateDescriptor
 from penstock.runtime import coordinator, running_job
 from penstock.runtime.in_process import forget
+from penstock.runtime.restoring import tell_no_directory
 from tests.runtime.in_process import collect, failing_times
 
 NUMBERS = list(range(12))
@@ -100,6 +101,39 @@ def test_an_error_that_must_come_again_fails_the_job_at_once(error: Exception) -
     assert caught.value.__cause__ is error
     assert tries == [0]
     assert not caught.value.retryable
+
+
+ASKED = {k: v for k, v in SETTINGS.items() if not k.startswith("restart")} | {
+    "restart-strategy.exponential-delay.initial-backoff": "1 ms",
+}
+
+
+def test_checkpoints_without_a_directory_restart_with_their_state_and_say_once_where_it_is(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def lose_everything(plan: Any, partition: int) -> None:
+        if plan.epoch in (3, 5) and plan.attempt_number < plan.epoch // 2:
+            forget()
+            raise OSError("the worker is gone")
+
+    tell_no_directory.cache_clear()
+    settings = {**ASKED, "execution.checkpointing.interval": "1 s"}
+    for _ in range(2):
+        assert sorted(collect(counts(), settings, lose_everything)) == sorted([1, 2, 3, 4, 5, 6] * 2)
+    told = [m for m in caplog.messages if "temporary folder" in m]
+    assert told == [
+        "checkpoints are kept in a temporary folder, because no directory is configured: jobs restart after "
+        "failures, but begin anew if this process ends. Set execution.checkpointing.dir to go on after that, too"
+    ]
+
+
+@pytest.mark.parametrize("settings", [{}, {"execution.checkpointing.interval": "0 s"}], ids=["none", "zero"])
+def test_without_checkpoints_the_first_failure_ends_the_job(
+    settings: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(JobExecutionError, match="the worker is gone"):
+        collect(counts(), {**ASKED, **settings}, failing_times(1, 3, lambda: OSError("the worker is gone")))
+    assert caplog.messages == []
 
 
 def test_an_error_that_cannot_be_pickled_keeps_its_say_about_restarts() -> None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import penstock
 from penstock.common.errors import MissingDependencyError
+from penstock.runtime.spark.worker_python import refuse_version
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -83,5 +84,9 @@ def _ask(context: SparkContext) -> tuple[set[str | None], set[str]]:
     namespace: dict[str, Any] = {"__name__": "penstock_probe"}
     exec(_PROBE, namespace)
     tasks = max(2, context.defaultParallelism)
-    told = context.parallelize(range(tasks), tasks).map(namespace["probe"]).collect()
+    try:
+        told = context.parallelize(range(tasks), tasks).map(namespace["probe"]).collect()
+    except Exception as error:
+        refuse_version(error)
+        raise
     return {version for version, _ in told}, {name for _, names in told for name in names}

@@ -16,6 +16,8 @@ import tempfile
 import threading
 from collections.abc import Iterator
 
+from penstock.common.status_line import wipe
+
 _NOISE = (
     b"WARNING: Using incubator modules",
     b"Using Spark's default log4j profile",
@@ -75,6 +77,7 @@ def _pass_on(read_end: int, target: int) -> None:
             if line.startswith(_TRACEBACK):
                 _pass_traceback_on(line, lines, target)
             elif not line.startswith(_NOISE):
+                wipe()
                 os.write(target, line)
 
 
@@ -88,4 +91,5 @@ def _pass_traceback_on(first: bytes, lines: Iterator[bytes], target: int) -> Non
     frames = [line for line in block if line.lstrip().startswith(b"File ")]
     of_daemon = bool(frames) and all(b"pyspark/daemon.py" in frame for frame in frames)
     if not (of_daemon and block[-1].startswith(b"BrokenPipeError")):
+        wipe()
         os.write(target, b"".join(block))

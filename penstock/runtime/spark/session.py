@@ -16,6 +16,7 @@ from penstock.runtime.spark.java import prepare_java
 from penstock.runtime.spark.jit import spare_optimizer
 from penstock.runtime.spark.launch import JvmLaunch, launch
 from penstock.runtime.spark.quiet import filtered_stderr, log4j_configuration
+from penstock.runtime.spark.worker_python import fit_workers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,6 +43,9 @@ def get_spark(options: Mapping[str, str] | None = None) -> SparkSession:
     Args:
         options: `spark.*` settings for a session that has to be created. Where one runs already, only its
             runtime SQL settings could still change, so they are left alone.
+
+    Raises:
+        MissingDependencyError: The session is the program's own, and its workers cannot run our functions.
     """
     global _early
     early, _early = _early, None
@@ -50,7 +54,10 @@ def get_spark(options: Mapping[str, str] | None = None) -> SparkSession:
         return early.session()
     if early is not None:
         early.abandon()
-    return active or StartingSession(options or {}).session()
+    if active is None:
+        return StartingSession(options or {}).session()
+    fit_workers(active.sparkContext)
+    return active
 
 
 def start_early(options: Mapping[str, str]) -> None:
@@ -74,7 +81,8 @@ class StartingSession:
 
     def __init__(self, options: Mapping[str, str], stderr: int = 2) -> None:
         java = prepare_java()
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        if "spark.pyspark.python" not in options:
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         self._settings = _settings(options)
@@ -102,6 +110,7 @@ class StartingSession:
         with contextlib.nullcontext() if has_jvm else filtered_stderr(self._stderr):
             session = builder.getOrCreate()
         spare_optimizer(session.sparkContext)
+        fit_workers(session.sparkContext)
         return session
 
 
