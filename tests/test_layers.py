@@ -11,6 +11,7 @@ PACKAGE = pathlib.Path(__file__).parent.parent / "penstock"
 # Top to bottom; packages of one row may use each other.
 LAYERS = [
     {"cli"},
+    {"rest"},
     {"table"},
     {"sql"},
     {"cep"},

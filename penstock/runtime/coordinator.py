@@ -134,6 +134,8 @@ class Coordinator:
         self._takes_requests = True
         self._cancelled = False
         self._unpublished: CheckpointMetadata | None = None
+        self._planned_ms = 0.0
+        self._epoch_began_ms = 0
         # Whether elements wait in subtasks; of a restored job nobody knows before its first epoch.
         self._waiting = progress is not None
 
@@ -142,6 +144,7 @@ class Coordinator:
     def cancel(self) -> None:
         with self._wake:
             self._cancelled = True
+            self.statistics.lifecycle.enter("CANCELLING")
             self._wake.notify_all()
         self._runner.cancel()
 
@@ -155,6 +158,10 @@ class Coordinator:
             else:
                 request.refuse()
         return request
+
+    def checkpoint_now(self) -> EpochId:
+        """The checkpoint that has everything up to now: the last epoch's. Only as an action of `between_epochs`."""
+        return self.progress.epoch
 
     @property
     def cancelled(self) -> bool:
@@ -201,10 +208,12 @@ class Coordinator:
             self._publish(self._unpublished)
             return True
         now_ms = self._settings.clock_ms()
+        began = time.perf_counter()
         plans, worthwhile = self._plan_sources(now_ms)
         timer_due = self._next_timer_ms is not None and self._next_timer_ms <= now_ms
         if not worthwhile and not timer_due and not self._waiting and not self._must_end():
             return False
+        self._planned_ms = (time.perf_counter() - began) * 1000
         self._run_epoch(EpochId(self.progress.epoch + 1), now_ms, plans, self._settings.limit_ms)
         return True
 
@@ -244,7 +253,9 @@ class Coordinator:
         limit_ms: float | None,
     ) -> None:
         started = time.perf_counter()
+        self._epoch_began_ms = int(time.time() * 1000)
         plans = self._level_plans(epoch, now_ms, sources, limit_ms)
+        launched = time.perf_counter()
         reports = self._runner.run(plans)  # the one Spark job of this epoch
         ran = time.perf_counter()
         progress = self.progress.after(epoch, reports, self.job)
@@ -254,13 +265,21 @@ class Coordinator:
         metadata = self._commit(epoch, progress, ends.commits)  # after this line the epoch has happened
         self._publish(metadata)
         ended = time.perf_counter()
+        work_ms = self._work_ms(reports)
         growth_bytes = max((report.growth_bytes for report in reports), default=0)
-        self._pacing.observe(
-            _busiest_read(reports), (ended - started) * 1000, self._work_ms(reports), growth_bytes
-        )
+        self._pacing.observe(_busiest_read(reports), (ended - started) * 1000, work_ms, growth_bytes)
         self._pacing.left_over(_share_done(reports))
         self._learn(reports, ends.wake_ms)
-        self.statistics.epoch_done(epoch, reports, (ended - started) * 1000, (ran - started) * 1000)
+        self.statistics.epoch_done(
+            epoch,
+            reports,
+            (ended - started) * 1000,
+            (ran - launched) * 1000,
+            planning_ms=self._planned_ms + (launched - started) * 1000,
+            working_ms=work_ms,
+            committing_ms=(ended - ran) * 1000,
+            path=self._storage.checkpoint_path(epoch) if self._settings.durable else None,
+        )
 
     def _level_plans(
         self,
@@ -380,14 +399,19 @@ class Coordinator:
         if isinstance(error, WorkerMemoryError):
             self._pacing.too_large()
         delay_ms = self._restart.on_failure(self._settings.clock_ms()) if _worth_a_retry(error) else None
+        failed = EpochId(self.progress.epoch + 1)
+        self.statistics.epoch_failed(failed, error, delay_ms is None, self._epoch_began_ms)
         if delay_ms is None:
             raise error
         LOG.warning("epoch %d failed and is run again in %d ms: %s", self.progress.epoch + 1, delay_ms, error)
         self.statistics.restarts += 1
+        self.statistics.lifecycle.enter("RESTARTING")
         self._next_attempt()
         with self._wake:
             if not self._cancelled:
                 self._wake.wait(delay_ms / 1000)
+            if not self._cancelled:
+                self.statistics.lifecycle.enter("RUNNING")
 
     def _next_attempt(self) -> None:
         """What the workers have in memory is not used any more: functions are opened anew, state is restored."""

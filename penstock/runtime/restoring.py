@@ -14,6 +14,7 @@ from penstock.common.configuration import Configuration
 from penstock.common.errors import NotSupportedError
 from penstock.common.options import StateOptions
 from penstock.graph.stream_graph import StreamGraph
+from penstock.runtime.history import CheckpointRecord, now_ms
 from penstock.runtime.progress import SINK_STATES, JobProgress, NodeProgress, SplitState
 
 LOG = logging.getLogger(__name__)
@@ -59,6 +60,16 @@ def tell_restore_point(job_name: str, point: RestorePoint, storage: CheckpointSt
         job_name,
         epoch,
         point.path or storage.checkpoint_path(epoch),
+    )
+
+
+def restored_record(point: RestorePoint, storage: CheckpointStorage) -> CheckpointRecord:
+    """The checkpoint that a job started from, for its history."""
+    path = point.path or storage.checkpoint_path(point.metadata.epoch)
+    now = now_ms()
+    from_savepoint = point.path is not None and "chk-" not in point.path
+    return CheckpointRecord(
+        int(point.metadata.epoch), "COMPLETED", now, now, path=path, is_savepoint=from_savepoint
     )
 
 

@@ -55,9 +55,11 @@ from penstock.runtime.pacing import COMFORTABLE_BYTES, LIMIT_FACTOR, Pacing
 from penstock.runtime.plan import JobDefinition
 from penstock.runtime.progress import JobProgress
 from penstock.runtime.restoring import (
+    RestorePoint,
     find_restore_point,
     plan_restore,
     restored_progress,
+    restored_record,
     tell_restore_point,
 )
 from penstock.runtime.running_job import RunningJob
@@ -98,7 +100,7 @@ def submit_job(
     job = _define(graph, configuration, job_name, place)
     committers = {**_committers(graph), **dead_letter_committer(configuration)}
     run = one_by_one if make_runner else _in_tasks(configuration)
-    progress, restored = _restored(graph, job, configuration, place, committers, run)
+    point, progress, restored = _restored(graph, job, configuration, place, committers, run)
     sources = [
         SourcePlanner(node, job.configuration, restored.get(node.uid))
         for node in graph.nodes
@@ -129,6 +131,8 @@ def submit_job(
         progress,
         _sink_coordinators(graph),
     )
+    if point is not None:
+        coordinator.statistics.checkpoints.add_restored(restored_record(point, job.storage))
     write_savepoint = _savepoint_writer(coordinator, configuration, run)
     return RunningJob(job_name, coordinator, write_savepoint, place.end).start()
 
@@ -300,12 +304,12 @@ def _restored(
     place: _Place,
     committers: dict[OperatorUid, Committer],
     run: RunAll,
-) -> tuple[JobProgress | None, dict[OperatorUid, Any]]:
-    """Progress and enumerator states of the checkpoint to start from, its output published once more."""
+) -> tuple[RestorePoint | None, JobProgress | None, dict[OperatorUid, Any]]:
+    """What to start from: the checkpoint, progress and enumerator states; its output is published once more."""
     storage, resumes = job.storage, place.durable and place.identity.resumes
     point = find_restore_point(storage, configuration, resumes, run)
     if point is None:
-        return None, {}
+        return None, None, {}
     metadata = point.metadata
     allow = bool(configuration.get(StateOptions.IGNORE_UNCLAIMED))
     plan = plan_restore(graph, metadata, allow_non_restored=allow)  # a refused restore leaves no trace
@@ -315,7 +319,7 @@ def _restored(
     publish_commits(metadata, committers, attempts=5)
     tell_restore_point(job.job_name, point, storage)
     enumerators = {uid: source.enumerator for uid, source in plan.sources.items()}
-    return restored_progress(graph, metadata, plan, point.claimed), enumerators
+    return point, restored_progress(graph, metadata, plan, point.claimed), enumerators
 
 
 def _on_spark(job: JobDefinition, configuration: Configuration) -> EpochRunner:
