@@ -12,6 +12,7 @@ PACKAGE = pathlib.Path(__file__).parent.parent / "penstock"
 LAYERS = [
     {"cli"},
     {"rest"},
+    {"web"},
     {"table"},
     {"sql"},
     {"cep"},

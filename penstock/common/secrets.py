@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-__all__ = ["MASK", "is_secret", "masked"]
+__all__ = ["MASK", "is_secret", "masked", "masked_sql"]
 
 MASK = "******"
 _WORDS = re.compile(
@@ -20,6 +20,7 @@ _WORDS = re.compile(
 _PLACES = re.compile(
     r"[._-](file|path|dir|directory|location|type|enabled|algorithm|interval|timeout)s?$", re.IGNORECASE
 )
+_SQL_OPTION = re.compile(r"'((?:[^']|'')*)'(\s*=\s*)'(?:[^']|'')*'")
 _IN_ADDRESS = re.compile(r"(?<=://)([^/\s:@]+):[^/\s@]+(?=@)")
 
 
@@ -34,3 +35,16 @@ def masked(settings: Mapping[str, str]) -> dict[str, str]:
         str(key): MASK if is_secret(str(key)) else _IN_ADDRESS.sub(rf"\1:{MASK}", str(value))
         for key, value in settings.items()
     }
+
+
+def masked_sql(text: str) -> str:
+    """A statement whose secret options, and passwords within addresses, are made unreadable.
+
+    >>> masked_sql("INSERT INTO t /*+ OPTIONS('password' = 'x''y', 'sink.parallelism'='2') */ SELECT 1")
+    "INSERT INTO t /*+ OPTIONS('password' = '******', 'sink.parallelism'='2') */ SELECT 1"
+    """
+
+    def shown(option: re.Match[str]) -> str:
+        return f"'{option[1]}'{option[2]}'{MASK}'" if is_secret(option[1]) else option[0]
+
+    return _IN_ADDRESS.sub(rf"\1:{MASK}", _SQL_OPTION.sub(shown, text))

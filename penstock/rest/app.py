@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -12,14 +11,14 @@ from starlette.concurrency import run_in_threadpool
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect
 from starlette.requests import Request as HttpRequest
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from penstock.rest.dispatch import Dispatcher
 from penstock.rest.messages import Answer, Request, RestError
 from penstock.rest.openapi import describe
-from penstock.rest.routes import match
 from penstock.rest.security import Guard
+from penstock.web import Asset, asset
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -41,7 +40,6 @@ def make_app(
     guard: Guard,
     max_bytes: int,
     extra: Sequence[BaseRoute] = (),
-    static: str | None = None,
 ) -> ASGIApp:
     """The application.
 
@@ -49,7 +47,6 @@ def make_app(
         guard: Decides who gets in; asked before anything else.
         max_bytes: The largest upload.
         extra: Routes of others (the SQL gateway), asked before ours.
-        static: The folder of the dashboard's files.
     """
 
     async def serve(http: HttpRequest) -> Response:
@@ -59,10 +56,9 @@ def make_app(
             return respond(Answer.error(error.status, *error.messages))
         if request.path == "/openapi.json":
             return respond(Answer(describe()))
-        if static is not None and request.method == "GET" and match("GET", request.path) is None:
-            file = _static_file(static, request.path)
-            if file is not None:
-                return FileResponse(file, headers={"X-Content-Type-Options": "nosniff"})
+        file = asset(request.path) if request.method == "GET" else None
+        if file is not None:
+            return _page(http, file)
         if dispatcher.is_quick(request):
             return respond(dispatcher.answer(request))
         return respond(await run_in_threadpool(dispatcher.answer, request))
@@ -86,7 +82,7 @@ class _Guarded:
         if scope["type"] == "http":
             headers = {k.decode("latin-1").lower(): v.decode("latin-1") for k, v in scope["headers"]}
             refused = self._guard.refuse(scope["method"], headers)
-            if refused is not None:
+            if refused is not None and not (refused.status == 401 and _is_page(scope)):
                 await respond(refused)(scope, receive, send)
                 return
         elif scope["type"] == "websocket":
@@ -154,10 +150,13 @@ async def _only_file(http: HttpRequest, most: int) -> tuple[str, bytes]:
             await file.close()
 
 
-def _static_file(folder: str, path: str) -> str | None:
-    """A file below the folder; `/` is its index. Whatever a path says, nothing outside is found."""
-    root = os.path.realpath(folder)
-    wanted = os.path.realpath(os.path.join(root, path.lstrip("/") or "index.html"))
-    if "\x00" in path or os.path.commonpath([root, wanted]) != root or not os.path.isfile(wanted):
-        return None
-    return wanted
+def _is_page(scope: Scope) -> bool:
+    """The dashboard's own files have no secrets: the page asks people for the token."""
+    return scope["method"] in ("GET", "HEAD") and asset(scope["path"]) is not None
+
+
+def _page(http: HttpRequest, file: Asset) -> Response:
+    """A file of the dashboard, or that the browser's copy is still right."""
+    if http.headers.get("if-none-match") == file.etag:
+        return Response(None, 304, file.headers())
+    return Response(file.content, 200, file.headers())

@@ -24,7 +24,7 @@ LOG = logging.getLogger(__name__)
 _MANY_SUBTASKS = 2000
 _OF_JOB = (
     "", "/accumulators", "/checkpoints", "/checkpoints/config", "/config", "/epochs", "/exceptions",
-    "/execution-result", "/jobmanager/config", "/plan", "/resource-requirements", "/status",
+    "/execution-result", "/jobmanager/config", "/plan", "/resource-requirements", "/sql", "/status",
 )  # fmt: skip
 _OF_VERTEX = (
     "", "/accumulators", "/backpressure", "/jm-operator-metrics", "/subtasks/accumulators", "/subtasktimes",

@@ -187,6 +187,7 @@ ROUTES: tuple[Route, ...] = (
            body={"target-directory": "string", "cancel-job": "boolean", "formatType": "enum:CANONICAL|NATIVE",
                  "triggerId": "string"}),
     _steer("GET", _J + "/savepoints/{triggerid}", "getSavepointStatus", steering.savepoint_status),
+    _read(_J + "/sql", "getJobSql", jobs.sql, ours=True),
     _read(_J + "/status", "getJobStatusInfo", jobs.status),
     _steer("POST", _J + "/stop", "triggerStopWithSavepoint", steering.stop, status=202,
            body={"targetDirectory": "string", "drain": "boolean", "formatType": "enum:CANONICAL|NATIVE",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import importlib.resources
 import logging
 import re
 import socket
@@ -61,16 +60,12 @@ class JobServer:
     Args:
         context: What there is to serve.
         extra: Routes beside the interface: the SQL gateway's.
-        static: The folder of the dashboard; the package's own if None.
     """
 
-    def __init__(
-        self, context: ServerContext, extra: Sequence[BaseRoute] = (), static: str | None = None
-    ) -> None:
+    def __init__(self, context: ServerContext, extra: Sequence[BaseRoute] = ()) -> None:
         self.context = context
         self.dispatcher = Dispatcher(context)
         self._extra = extra
-        self._static = static or _own_static()
         self._server: Any = None
         self._thread: threading.Thread | None = None
         self.address = ""
@@ -95,7 +90,7 @@ class JobServer:
         tls = tls_files(configuration)
         guard = make_guard(configuration, bind, tls)
         most = int(configuration.get(option("rest.server.max-content-length")))
-        app = make_app(self.dispatcher, guard, most, self._extra, self._static)
+        app = make_app(self.dispatcher, guard, most, self._extra)
         listening = open_port(bind, ports(configuration))
         self.address, self.port = _shown_address(configuration, bind), listening.getsockname()[1]
         settings = uvicorn.Config(
@@ -149,11 +144,6 @@ def _imported() -> tuple[Any, Any]:
             do="pip install 'penstock[web]'",
         ) from error
     return uvicorn, make_app
-
-
-def _own_static() -> str | None:
-    folder = importlib.resources.files("penstock").joinpath("web").joinpath("static")
-    return str(folder) if folder.is_dir() else None
 
 
 def _shown_address(configuration: Configuration, bind: str) -> str:

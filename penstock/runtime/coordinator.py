@@ -27,6 +27,7 @@ from penstock.common.ids import EpochId, OperatorUid
 from penstock.common.restart import RestartStrategy
 from penstock.connectors.sink import Committer, SinkCoordinator
 from penstock.runtime.dead_letter_output import DeadLetterGathering
+from penstock.runtime.job_log import JobLog, epoch_line
 from penstock.runtime.pacing import Pacing
 from penstock.runtime.plan import JobDefinition, LevelPlan, SourcePlan, SubtaskReport
 from penstock.runtime.progress import SINK_STATES, JobProgress
@@ -66,6 +67,8 @@ class CoordinatorSettings:
     limit_ms: float | None = None
     """For how long the tasks of an epoch take input; what they have not processed then waits for the next epoch."""
     max_epochs: int | None = None
+    logs_epochs: bool = False
+    """Whether each epoch is a line of the log."""
     clock_ms: Callable[[], int] = lambda: int(time.time() * 1000)
 
 
@@ -116,6 +119,7 @@ class Coordinator:
         self.job = job
         self.progress = progress or JobProgress()
         self.statistics = JobStatistics(job)
+        self._log = JobLog(LOG, job.job_id)
         self._runner = runner
         self._sources = sources
         self._committers = committers
@@ -280,6 +284,14 @@ class Coordinator:
             committing_ms=(ended - ran) * 1000,
             path=self._storage.checkpoint_path(epoch) if self._settings.durable else None,
         )
+        if self._settings.logs_epochs:
+            self._log_epoch()
+
+    def _log_epoch(self) -> None:
+        """The line of the last epoch."""
+        last = self.statistics.checkpoints.latest["completed"]
+        timing = self.statistics.recent[-1]
+        self._log.info(epoch_line(timing, state_bytes=last.state_bytes, written_bytes=last.written_bytes))
 
     def _level_plans(
         self,
@@ -403,7 +415,9 @@ class Coordinator:
         self.statistics.epoch_failed(failed, error, delay_ms is None, self._epoch_began_ms)
         if delay_ms is None:
             raise error
-        LOG.warning("epoch %d failed and is run again in %d ms: %s", self.progress.epoch + 1, delay_ms, error)
+        self._log.warning(
+            "epoch %d failed and is run again in %d ms: %s", self.progress.epoch + 1, delay_ms, error
+        )
         self.statistics.restarts += 1
         self.statistics.lifecycle.enter("RESTARTING")
         self._next_attempt()
@@ -444,7 +458,7 @@ class Coordinator:
             try:
                 self._runner.close()
             except PenstockError as error:
-                LOG.warning("%s", error)
+                self._log.warning("%s", error)
 
 
 def publish_commits(

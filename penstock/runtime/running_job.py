@@ -21,6 +21,7 @@ from penstock.common.job_status import JobStatus
 from penstock.runtime import job_registry
 from penstock.runtime.coordinator import Coordinator, LoopRequest
 from penstock.runtime.history import now_ms
+from penstock.runtime.job_description import JobDescription
 from penstock.runtime.state_queries import QueryableState, committed_state
 from penstock.runtime.statistics import JobStatistics
 
@@ -46,10 +47,11 @@ class RunningJob:
 
     def __init__(
         self, job_name: str, coordinator: Coordinator, write_savepoint: SavepointWriter,
-        clean_up: Callable[[JobStatus], None],
+        clean_up: Callable[[JobStatus], None], description: JobDescription | None = None,
     ) -> None:  # fmt: skip
         self.job_id = coordinator.job.job_id
         self.job_name = job_name
+        self.description = description or JobDescription()
         self._coordinator = coordinator
         self._write_savepoint = write_savepoint
         self._clean_up = clean_up

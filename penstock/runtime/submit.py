@@ -47,13 +47,17 @@ from penstock.graph.transformations import (
 from penstock.operators.base import Operator
 from penstock.operators.sink import SinkOperator
 from penstock.operators.source import SourceOperator
+from penstock.runtime import job_registry
 from penstock.runtime.coordinator import Coordinator, CoordinatorSettings, EpochRunner, publish_commits
 from penstock.runtime.dead_letter_output import dead_letter_committer
 from penstock.runtime.dependencies import bring_along, collect_dependencies
 from penstock.runtime.identity import JobIdentity, choose_identity, mark_ended
+from penstock.runtime.job_description import JobDescription
+from penstock.runtime.open_lineage import lineage_telling
 from penstock.runtime.pacing import COMFORTABLE_BYTES, LIMIT_FACTOR, Pacing
 from penstock.runtime.plan import JobDefinition
 from penstock.runtime.progress import JobProgress
+from penstock.runtime.reporting import reporting
 from penstock.runtime.restoring import (
     RestorePoint,
     find_restore_point,
@@ -75,12 +79,16 @@ if TYPE_CHECKING:
 
 _LARGE_STATE_BYTES = 32 << 20
 
+job_registry.watch_jobs(reporting)
+job_registry.watch_jobs(lineage_telling)
+
 
 def submit_job(
     sinks: Sequence[Transformation],
     configuration: Configuration,
     job_name: str,
     make_runner: Callable[[JobDefinition], EpochRunner] | None = None,
+    description: JobDescription | None = None,
 ) -> RunningJob:
     """Builds the job, starts its epoch loop on a thread of its own and returns at once.
 
@@ -89,11 +97,14 @@ def submit_job(
         configuration: Everything that was set.
         job_name: For people.
         make_runner: What runs the tasks; on Spark unless a test says otherwise.
+        description: What the job is about, for whoever looks.
 
     Raises:
         ValidationError: The program cannot run; nothing was started.
     """
     check_configuration(configuration)
+    reporting.check(configuration)
+    lineage_telling.check(configuration.to_dict())
     collect_dependencies(configuration.to_dict())
     graph = _stream_graph(sinks, configuration)
     place = _Place.choose(configuration, job_name, graph)
@@ -127,6 +138,7 @@ def submit_job(
             retained_checkpoints=configuration.get(CheckpointingOptions.NUM_RETAINED),
             run_all_in_one_epoch=job.batch_mode,
             limit_ms=None if job.batch_mode or fixed else LIMIT_FACTOR * target_ms,
+            logs_epochs=configuration.get(EpochOptions.LOG),
         ),
         progress,
         _sink_coordinators(graph),
@@ -134,7 +146,7 @@ def submit_job(
     if point is not None:
         coordinator.statistics.checkpoints.add_restored(restored_record(point, job.storage))
     write_savepoint = _savepoint_writer(coordinator, configuration, run)
-    return RunningJob(job_name, coordinator, write_savepoint, place.end).start()
+    return RunningJob(job_name, coordinator, write_savepoint, place.end, description).start()
 
 
 def _comfortable_bytes(limit_bytes: int | None) -> int:

@@ -245,7 +245,7 @@ def epochs() -> dict[str, Any]:
         found.append(
             {
                 "epoch": 60 + n,
-                "start": now() - (60 - n) * 500,
+                "start-time": now() - (60 - n) * 500,
                 "duration": total,
                 **parts,
                 "records": 20_000 + 900 * (n % 7),
@@ -253,7 +253,7 @@ def epochs() -> dict[str, Any]:
                 "warm": 16 if n else 0,
             }
         )
-    return {"total": 120, "epochs": found}
+    return {"epochs": found}
 
 
 def vertex(n: int) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from penstock.metrics.samples import Sample
 __all__ = ["ReporterGroup"]
 
 LOG = logging.getLogger(__name__)
-_LAST_REPORT_S = 15.0
+_LAST_REPORT_S = 2.0
 
 
 class ReporterGroup:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -65,3 +66,14 @@ def resource_requirements(job: RunningJob, request: Request) -> Answer:
             for stage in definition.stages.stages
         }
     )
+
+
+def sql(job: RunningJob, request: Request) -> Answer:
+    """Ours: the statement of a job of SQL, what becomes of it, and which changes its result is told with."""
+    about = job.description
+    if about.plan is None:
+        raise RestError(404, f"Job {job.job_id} is not one of SQL.")
+    plan = about.plan()
+    found = re.search(r"changelogMode=\[([^\]]*)\]", plan)
+    mode = about.changelog_mode or (found[1] if found else "")
+    return Answer({"statement": about.statement, "plan": plan, "changelog-mode": mode})

@@ -7,10 +7,18 @@ export class ApiError extends Error {
   }
 }
 
+// A server on another address than loopback wants a token; it is kept for this tab only.
+const KEY = "penstock.token";
+export const setToken = (token) => sessionStorage.setItem(KEY, token);
+const identity = () => {
+  const token = sessionStorage.getItem(KEY);
+  return token ? { Authorization: `Bearer ${token}` } : {};
+};
+
 async function request(path, options = {}) {
   let answer;
   try {
-    answer = await fetch(path, { cache: "no-store", ...options });
+    answer = await fetch(path, { cache: "no-store", ...options, headers: { ...options.headers, ...identity() } });
   } catch {
     throw new ApiError(0, "the server does not answer");
   }

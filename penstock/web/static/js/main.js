@@ -45,9 +45,9 @@ async function show(fresh) {
   } catch (error) {
     if (turn !== app.turn) return;
     connected(error.status !== 0, error);
-    if (fresh || error.status === 404) render(main, failure(error, () => show(true)));
+    if (fresh || error.status === 404 || error.status === 401) render(main, failure(error, () => show(true)));
   }
-  if (!document.hidden) app.timer = setTimeout(() => show(false), app.refreshMs);
+  if (!document.hidden && !document.querySelector("form.token")) app.timer = setTimeout(() => show(false), app.refreshMs);
 }
 
 function connected(ok, error) {

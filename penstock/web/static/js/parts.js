@@ -1,4 +1,5 @@
 // Pieces that several pages show.
+import { setToken } from "./api.js";
 import { h } from "./dom.js";
 import * as f from "./format.js";
 
@@ -20,8 +21,23 @@ export const empty = (text, hint) => h("div", { class: "empty" }, h("p", {}, tex
 
 export const loading = () => h("div", { class: "loading", role: "status" }, h("span", { class: "spinner" }), "Loading…");
 
+/** Asks for the token that a server on another address than loopback wants. */
+const tokenForm = (again) =>
+  h("form", {
+    class: "empty token",
+    onsubmit: (event) => {
+      event.preventDefault();
+      setToken(event.target.elements.token.value.trim());
+      again();
+    },
+  },
+  h("p", {}, "This server wants a token."),
+  h("p", { class: "hint" }, "It is in the file that penstock.rest.token-file names, and is kept for this tab only."),
+  h("input", { type: "password", name: "token", "aria-label": "Token", autocomplete: "off" }), " ",
+  h("button", { type: "submit", class: "primary" }, "Continue"));
+
 export const failure = (error, again) =>
-  h("div", { class: "empty failure", role: "alert" },
+  error.status === 401 ? tokenForm(again) : h("div", { class: "empty failure", role: "alert" },
     h("p", {}, error.status === 404 ? "There is no such thing here." : "That could not be loaded."),
     h("p", { class: "hint" }, error.message),
     h("p", {}, h("button", { type: "button", onclick: again }, "Try again"), " ", h("a", { href: "#/" }, "All jobs")));

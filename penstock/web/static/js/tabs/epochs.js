@@ -24,7 +24,7 @@ export function view({ answer }, context) {
   const mean = (name) => last.reduce((total, e) => total + e[name], 0) / last.length;
   return [
     h("div", { class: "cards" },
-      card("Epochs", f.count(answer.total ?? epochs.length), `the last ${last.length} are shown`),
+      card("Epochs", f.count(last[last.length - 1].epoch), `the last ${last.length} are shown`),
       card("Median length", f.duration(median(last.map((e) => e.duration))), "plan to publish"),
       card("Working", f.percent(mean("working") / Math.max(1, mean("duration"))), "of an epoch's time; the rest is overhead"),
       card("State in memory", f.percent(ratio(last)), "subtasks that found their state warm")),
@@ -36,7 +36,7 @@ export function view({ answer }, context) {
       })), { onpick: pick, picked: picked.epoch, label: "Time of epochs by what it was spent on" })),
     section("Epochs", table([
       ["Epoch", (e) => String(e.epoch)],
-      ["Started", (e) => f.time(e.start, true)],
+      ["Started", (e) => f.time(e["start-time"], true)],
       ["Length", (e) => f.duration(e.duration), { num: true }],
       ...PARTS.map(([name, text]) => [text[0].toUpperCase() + text.slice(1), (e) => f.duration(e[name]), { num: true }]),
       ["Records read", (e) => f.count(e.records), { num: true }],
