@@ -11,6 +11,8 @@ PACKAGE = pathlib.Path(__file__).parent.parent / "penstock"
 # Top to bottom; packages of one row may use each other.
 LAYERS = [
     {"cli"},
+    {"rest"},
+    {"web"},
     {"table"},
     {"sql"},
     {"cep"},

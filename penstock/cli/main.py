@@ -74,20 +74,25 @@ def run(
     module: Annotated[
         str | None, typer.Option("-pym", "--pyModule", help="Run this module of -pyfs instead of a file.")
     ] = None,
+    web: Annotated[
+        bool,
+        typer.Option("--web", help="Serve Flink's REST interface and the dashboard while the program runs."),
+    ] = False,
 ) -> None:
     """Runs PROGRAM with the rest of the line as its arguments; `import pyflink` gives penstock there."""
-    from penstock.cli.run import dependency_settings, restore_settings, run_module, run_program
+    from penstock.cli.run import dependency_settings, restore_settings, run_module, run_program, served
 
     settings = [*(define or []), *dependency_settings(files, archives, requirements, executable)]
     settings += restore_settings(from_savepoint, allow_non_restored, restore_mode)
     if parallelism:
         settings.append(f"parallelism.default={parallelism}")
-    if module is not None:
-        run_module(module, [*([program] if program else []), *context.args], settings, files)
-    elif program is None:
+    if module is None and program is None:
         raise typer.BadParameter("a program, or -pym with a module")
-    else:
-        run_program(program, context.args, settings, files)
+    with served(settings, web):
+        if module is not None:
+            run_module(module, [*([program] if program else []), *context.args], settings, files)
+        else:
+            run_program(str(program), context.args, settings, files)
 
 
 @app.command()

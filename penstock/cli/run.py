@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import runpy
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from penstock.cli.program_errors import program_errors
 from penstock.common.config_check import check_configuration
@@ -63,6 +64,27 @@ def _start_spark(program: str, settings: Sequence[str]) -> None:
         from penstock.runtime.spark.session import start_early
 
         start_early({key: str(value) for key, value in given.items() if key.startswith("spark.")})
+
+
+@contextlib.contextmanager
+def served(settings: Sequence[str], web: bool) -> Iterator[None]:
+    """Opens the REST interface for as long as a program runs, if `--web` or a `rest.port` asks for it.
+
+    It stays open for a moment after the program's end, so that whoever waits for a result gets it.
+    """
+    configuration = _configuration(settings)
+    given = configuration.to_dict()
+    if not web and "rest.port" not in given and "rest.bind-port" not in given:
+        yield
+        return
+    from penstock.rest.server import JobServer, make_context
+
+    server = JobServer(make_context(configuration)).start()
+    sys.stderr.write(f"REST interface and dashboard: {server.url}\n")
+    try:
+        yield
+    finally:
+        server.stop()
 
 
 def prepare(settings: Sequence[str], files: str | None = None) -> None:

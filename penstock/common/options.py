@@ -176,6 +176,7 @@ class EpochOptions:
 
     TARGET = option("execution.epoch.target")
     MAX_RECORDS = option("execution.epoch.max-records")
+    LOG = option("penstock.log.epochs")
 
 
 class WorkerOptions:

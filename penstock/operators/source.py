@@ -63,6 +63,7 @@ class SourceOperator(Operator):
         self._splits: dict[str, SplitWatermarks] = {}
         self._box = TimeBox()
         self._waiting: list[tuple[str, list[Any], list[int] | None]] = []
+        self._newest_ms: int | None = None
 
     def process_batch(self, input_index: int, values: list[Any], timestamps: list[int] | None) -> None:
         raise AssertionError("a source has no input")
@@ -71,6 +72,8 @@ class SourceOperator(Operator):
         if not self._opened:
             self._opened = True
             c = self.context
+            if self._strategy is not None:
+                c.metrics.gauge("currentEmitEventTimeLag", self._event_time_lag)
             poison = None if c.dead_letters is None else partial(bury_record, c)
             self._reader.open(
                 ReaderContext(
@@ -159,12 +162,19 @@ class SourceOperator(Operator):
             values, timestamps = assign_times(assigner, values, timestamps, self.context)
             if not values:
                 return
+        if timestamps:
+            self._newest_ms = timestamps[-1]
         was_idle = marks.idle
         marks.idle = False
         marks.active_since_ms = self.context.clock.processing_time_ms
         if was_idle:
             self._emit_combined()
         self._generate(values, timestamps, marks)
+
+    def _event_time_lag(self) -> int | None:
+        """How far the last element's time is behind that of its epoch."""
+        newest = self._newest_ms
+        return None if newest is None else self.context.clock.processing_time_ms - newest
 
     def _generate(self, values: list[Any], timestamps: list[int] | None, marks: SplitWatermarks) -> None:
         generator = marks.generator

@@ -29,6 +29,7 @@ from penstock.common.points import Point, reach
 from penstock.common.restart import RestartStrategy
 from penstock.connectors.sink import Committer, SinkCoordinator
 from penstock.runtime.dead_letter_output import DeadLetterGathering
+from penstock.runtime.job_log import JobLog, epoch_line
 from penstock.runtime.pacing import Pacing
 from penstock.runtime.plan import JobDefinition, LevelPlan, SourcePlan, SubtaskReport
 from penstock.runtime.progress import SINK_STATES, JobProgress
@@ -68,6 +69,8 @@ class CoordinatorSettings:
     limit_ms: float | None = None
     """For how long the tasks of an epoch take input; what they have not processed then waits for the next epoch."""
     max_epochs: int | None = None
+    logs_epochs: bool = False
+    """Whether each epoch is a line of the log."""
     clock_ms: Callable[[], int] = lambda: int(time.time() * 1000)
 
 
@@ -118,6 +121,7 @@ class Coordinator:
         self.job = job
         self.progress = progress or JobProgress()
         self.statistics = JobStatistics(job)
+        self._log = JobLog(LOG, job.job_id)
         self._runner = runner
         self._sources = sources
         self._committers = committers
@@ -137,6 +141,8 @@ class Coordinator:
         self._takes_requests = True
         self._cancelled = False
         self._unpublished: CheckpointMetadata | None = None
+        self._planned_ms = 0.0
+        self._epoch_began_ms = 0
         # Whether elements wait in subtasks; of a restored job nobody knows before its first epoch.
         self._waiting = progress is not None
 
@@ -145,6 +151,7 @@ class Coordinator:
     def cancel(self) -> None:
         with self._wake:
             self._cancelled = True
+            self.statistics.lifecycle.enter("CANCELLING")
             self._wake.notify_all()
         self._runner.cancel()
 
@@ -158,6 +165,10 @@ class Coordinator:
             else:
                 request.refuse()
         return request
+
+    def checkpoint_now(self) -> EpochId:
+        """The checkpoint that has everything up to now: the last epoch's. Only as an action of `between_epochs`."""
+        return self.progress.epoch
 
     @property
     def cancelled(self) -> bool:
@@ -204,10 +215,12 @@ class Coordinator:
             self._publish(self._unpublished)
             return True
         now_ms = self._settings.clock_ms()
+        began = time.perf_counter()
         plans, worthwhile = self._plan_sources(now_ms)
         timer_due = self._next_timer_ms is not None and self._next_timer_ms <= now_ms
         if not worthwhile and not timer_due and not self._waiting and not self._must_end():
             return False
+        self._planned_ms = (time.perf_counter() - began) * 1000
         self._run_epoch(EpochId(self.progress.epoch + 1), now_ms, plans, self._settings.limit_ms)
         return True
 
@@ -248,9 +261,11 @@ class Coordinator:
     ) -> None:
         started = time.perf_counter()
         self.statistics.now(f"running epoch {epoch}")
+        self._epoch_began_ms = int(time.time() * 1000)
         self._adopt_packed_deltas()
         plans = self._level_plans(epoch, now_ms, sources, limit_ms)
         reach(Point.PLANNED)
+        launched = time.perf_counter()
         reports = self._runner.run(plans)  # the one Spark job of this epoch
         ran = time.perf_counter()
         reach(Point.REPORTED)
@@ -261,13 +276,29 @@ class Coordinator:
         metadata = self._commit(epoch, progress, ends.commits)  # after this line the epoch has happened
         self._publish(metadata)
         ended = time.perf_counter()
+        work_ms = self._work_ms(reports)
         growth_bytes = max((report.growth_bytes for report in reports), default=0)
-        self._pacing.observe(
-            _busiest_read(reports), (ended - started) * 1000, self._work_ms(reports), growth_bytes
-        )
+        self._pacing.observe(_busiest_read(reports), (ended - started) * 1000, work_ms, growth_bytes)
         self._pacing.left_over(_share_done(reports))
         self._learn(reports, ends.wake_ms)
-        self.statistics.epoch_done(epoch, reports, (ended - started) * 1000, (ran - started) * 1000)
+        self.statistics.epoch_done(
+            epoch,
+            reports,
+            (ended - started) * 1000,
+            (ran - launched) * 1000,
+            planning_ms=self._planned_ms + (launched - started) * 1000,
+            working_ms=work_ms,
+            committing_ms=(ended - ran) * 1000,
+            path=self._storage.checkpoint_path(epoch) if self._settings.durable else None,
+        )
+        if self._settings.logs_epochs:
+            self._log_epoch()
+
+    def _log_epoch(self) -> None:
+        """The line of the last epoch."""
+        last = self.statistics.checkpoints.latest["completed"]
+        timing = self.statistics.recent[-1]
+        self._log.info(epoch_line(timing, state_bytes=last.state_bytes, written_bytes=last.written_bytes))
 
     def _adopt_packed_deltas(self) -> None:
         """Goes on with the files that were packed meanwhile, and has more of them packed."""
@@ -404,15 +435,22 @@ class Coordinator:
         if isinstance(error, WorkerMemoryError):
             self._pacing.too_large()
         delay_ms = self._restart.on_failure(self._settings.clock_ms()) if _worth_a_retry(error) else None
+        failed = EpochId(self.progress.epoch + 1)
+        self.statistics.epoch_failed(failed, error, delay_ms is None, self._epoch_began_ms)
         if delay_ms is None:
             raise error
-        LOG.warning("epoch %d failed and is run again in %d ms: %s", self.progress.epoch + 1, delay_ms, error)
+        self._log.warning(
+            "epoch %d failed and is run again in %d ms: %s", self.progress.epoch + 1, delay_ms, error
+        )
         self.statistics.restarts += 1
         self.statistics.now(f"restarting in {delay_ms / 1000:g} s")
+        self.statistics.lifecycle.enter("RESTARTING")
         self._next_attempt()
         with self._wake:
             if not self._cancelled:
                 self._wake.wait(delay_ms / 1000)
+            if not self._cancelled:
+                self.statistics.lifecycle.enter("RUNNING")
 
     def _next_attempt(self) -> None:
         """What the workers have in memory is not used any more: functions are opened anew, state is restored."""
@@ -446,7 +484,7 @@ class Coordinator:
             try:
                 self._runner.close()
             except PenstockError as error:
-                LOG.warning("%s", error)
+                self._log.warning("%s", error)
 
 
 def publish_commits(

@@ -152,5 +152,10 @@ class SubtaskReport:
     """Elements that were received or read and have to wait for the next epoch."""
     heard: Mapping[int, int] = field(default_factory=dict)
     """Which runs of its senders the subtask has taken input from, by edge (`attempts.py`)."""
+    bytes_in: int = 0
+    """Encoded elements that came through exchanges; `bytes_out`: that left through them."""
+    bytes_out: int = 0
+    worker: tuple[str, int] = ("", 0)
+    """Host and process that it ran in."""
     warm: bool = False
     """The process had the committed state in memory: nothing was read to begin the epoch."""

@@ -16,6 +16,7 @@ from penstock.common.configuration import Configuration
 from penstock.common.errors import DamagedStateError, NotSupportedError
 from penstock.common.options import CheckpointingOptions, StateOptions
 from penstock.graph.stream_graph import StreamGraph
+from penstock.runtime.history import CheckpointRecord, now_ms
 from penstock.runtime.plan import JobDefinition
 from penstock.runtime.progress import SINK_STATES, JobProgress, NodeProgress, SplitState
 
@@ -80,6 +81,16 @@ def tell_no_directory() -> None:
     LOG.warning(
         "checkpoints are kept in a temporary folder, because no directory is configured: jobs restart after "
         "failures, but begin anew if this process ends. Set execution.checkpointing.dir to go on after that, too"
+    )
+
+
+def restored_record(point: RestorePoint, storage: CheckpointStorage) -> CheckpointRecord:
+    """The checkpoint that a job started from, for its history."""
+    path = point.path or storage.checkpoint_path(point.metadata.epoch)
+    now = now_ms()
+    from_savepoint = point.path is not None and "chk-" not in point.path
+    return CheckpointRecord(
+        int(point.metadata.epoch), "COMPLETED", now, now, path=path, is_savepoint=from_savepoint
     )
 
 

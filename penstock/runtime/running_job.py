@@ -19,13 +19,16 @@ from penstock.common.errors import (
 from penstock.common.job_execution_result import JobExecutionResult
 from penstock.common.job_id import JobID
 from penstock.common.job_status import JobStatus
+from penstock.runtime import job_registry
 from penstock.runtime.coordinator import Coordinator, LoopRequest
+from penstock.runtime.history import now_ms
+from penstock.runtime.job_description import JobDescription
 from penstock.runtime.progress_line import progress_line
 from penstock.runtime.state_queries import QueryableState, committed_state
 from penstock.runtime.statistics import JobStatistics
 
 SavepointWriter = Callable[[str], str]
-_JOBS: dict[str, RunningJob] = {}
+_IN_BETWEEN = {"CANCELLING": JobStatus.CANCELLING, "RESTARTING": JobStatus.RESTARTING}
 
 
 def running_job(name: str) -> RunningJob | None:
@@ -34,7 +37,7 @@ def running_job(name: str) -> RunningJob | None:
     Raises:
         ValidationError: Several jobs have the name.
     """
-    found = [job for job in list(_JOBS.values()) if name in (job.job_id, job.job_name)]
+    found = [job for job in job_registry.jobs() if name in (job.job_id, job.job_name)]
     if len(found) > 1:
         ids = ", ".join(job.job_id for job in found)
         raise ValidationError(f"{len(found)} jobs are called '{name}'", do=f"use the id of one: {ids}")
@@ -46,14 +49,16 @@ class RunningJob:
 
     def __init__(
         self, job_name: str, coordinator: Coordinator, write_savepoint: SavepointWriter,
-        clean_up: Callable[[JobStatus], None],
+        clean_up: Callable[[JobStatus], None], description: JobDescription | None = None,
     ) -> None:  # fmt: skip
         self.job_id = coordinator.job.job_id
         self.job_name = job_name
+        self.description = description or JobDescription()
         self._coordinator = coordinator
         self._write_savepoint = write_savepoint
         self._clean_up = clean_up
         self._status = JobStatus.CREATED
+        self.statistics.lifecycle.enter("CREATED")
         self._error: BaseException | None = None
         self._started = time.time()
         self._ended: float | None = None
@@ -62,7 +67,8 @@ class RunningJob:
 
     def start(self) -> RunningJob:
         self._status = JobStatus.RUNNING
-        _JOBS[self.job_id] = self
+        self.statistics.lifecycle.enter("RUNNING")
+        job_registry.job_started(self)
         self._thread.start()
         return self
 
@@ -75,10 +81,11 @@ class RunningJob:
             self._status = JobStatus.FAILED
         finally:
             self._ended = time.time()
-            _JOBS.pop(self.job_id, None)
+            self.statistics.lifecycle.enter(self._status.name)
             try:
                 self._clean_up(self._status)
             finally:
+                job_registry.job_ended(self)
                 self._done.set()
 
     @property
@@ -87,7 +94,14 @@ class RunningJob:
         return self._done.is_set()
 
     def status(self) -> JobStatus:
+        if self._status is JobStatus.RUNNING:
+            return _IN_BETWEEN.get(self.statistics.lifecycle.current, JobStatus.RUNNING)
         return self._status
+
+    @property
+    def error(self) -> BaseException | None:
+        """What made the job fail."""
+        return self._error
 
     @property
     def coordinator(self) -> Coordinator:
@@ -163,7 +177,25 @@ class RunningJob:
         Raises:
             JobEndedError: The job has ended, or does so before the savepoint could be written.
         """
-        return self._ask(lambda: self._write_savepoint(_given(directory)), ends_job=False)
+        path: str = self._ask(lambda: self._savepoint(directory), ends_job=False)
+        return path
+
+    def trigger_checkpoint(self) -> int:
+        """The number of a checkpoint that has everything the job has done until now.
+
+        Every epoch is a checkpoint, so this waits for the running one.
+
+        Raises:
+            JobEndedError: The job has ended.
+        """
+        return int(self._ask(self._coordinator.checkpoint_now, ends_job=False))
+
+    def _savepoint(self, directory: str | None, stops_job: bool = False) -> str:
+        began_ms = now_ms()
+        path = self._write_savepoint(_given(directory))
+        epoch = int(self._coordinator.progress.epoch)
+        self.statistics.checkpoints.savepoint_of(path, began_ms, epoch, stops_job)
+        return path
 
     def stop_with_savepoint(self, drain: bool = False, directory: str | None = None) -> str:
         """Writes a savepoint and ends the job there.
@@ -180,9 +212,9 @@ class RunningJob:
         def stop() -> str:
             if drain:
                 self._coordinator.drain()
-            return self._write_savepoint(_given(directory))
+            return self._savepoint(directory, stops_job=True)
 
-        path = self._ask(stop, ends_job=True)
+        path: str = self._ask(stop, ends_job=True)
         self._done.wait()
         return path
 
@@ -197,15 +229,15 @@ class RunningJob:
         """
 
         def stop() -> str:
-            path = self._write_savepoint(_given(directory))
+            path = self._savepoint(directory, stops_job=True)
             self._coordinator.cancel()
             return path
 
-        path = self._ask(stop, ends_job=True)
+        path: str = self._ask(stop, ends_job=True)
         self._done.wait()
         return path
 
-    def _ask(self, action: Callable[[], str], ends_job: bool) -> str:
+    def _ask(self, action: Callable[[], Any], ends_job: bool) -> Any:
         request: LoopRequest = self._coordinator.between_epochs(action, ends_job)
         request.done.wait()
         if request.refused:

@@ -9,7 +9,10 @@ itself (state/backend.py).
 
 from __future__ import annotations
 
+import functools
+import os
 import pickle
+import socket
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
@@ -86,6 +89,7 @@ class StageInstance:
         self.subtask = subtask
         self.act = act
         self.token: str | None = None
+        self._bytes_out = 0
         self._clock = EpochClock()
         self._storage: CheckpointStorage = job.storage
         self._opened = False
@@ -194,6 +198,9 @@ class StageInstance:
         self._clock.processing_time_ms = plan.processing_time_ms
         self._clock.attempt = token
         snapshots = self._begin(mine, warm)
+        self._bytes_out = 0
+        parcels = list(parcels)
+        bytes_in = sum(_bytes_of(parcel) for parcel in parcels)
         incoming = self._feeding.gather(parcels)
         self._announce(plan, incoming)
         for node in self._live():
@@ -211,7 +218,8 @@ class StageInstance:
         reach(Point.REPORT_NEXT)
         report = self._report(plan, mine, token, snapshots, progress, started)
         self.token = token
-        yield replace(report, warm=warm)
+        worker = (_host(), os.getpid())
+        yield replace(report, warm=warm, bytes_in=bytes_in, bytes_out=self._bytes_out, worker=worker)
 
     def _live(self) -> list[NodeRuntime]:
         return [node for node in self.nodes.values() if not node.ended]
@@ -315,6 +323,7 @@ class StageInstance:
 
     def _sent(self, edge_id: int, target: int, parcel: Parcel) -> Iterator[Item]:
         if edge_id in self.stage.exchanges_out:
+            self._bytes_out += _bytes_of(parcel)
             yield address(self.job, edge_id, target, parcel)
         else:
             yield from towards_act(self.stage, self.act, parcel)
@@ -446,6 +455,15 @@ def make_writer(graph: StreamGraph, edge: StreamEdge, subtask: int, seed: int) -
 
 def _was_ended(plan: NodePlan) -> bool:
     return bool(plan.states) and all(state.ended for state in plan.states)
+
+
+@functools.cache
+def _host() -> str:
+    return socket.gethostname()
+
+
+def _bytes_of(parcel: Parcel) -> int:
+    return len(parcel.values) + len(parcel.timestamps or b"")
 
 
 def repeat_end(

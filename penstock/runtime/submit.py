@@ -48,18 +48,24 @@ from penstock.graph.transformations import (
 from penstock.operators.base import Operator
 from penstock.operators.sink import SinkOperator
 from penstock.operators.source import SourceOperator
+from penstock.runtime import job_registry
 from penstock.runtime.coordinator import Coordinator, CoordinatorSettings, EpochRunner, publish_commits
 from penstock.runtime.dead_letter_output import dead_letter_committer
 from penstock.runtime.dependencies import bring_along, collect_dependencies
 from penstock.runtime.identity import JobIdentity, choose_identity, mark_ended
+from penstock.runtime.job_description import JobDescription
+from penstock.runtime.open_lineage import lineage_telling
 from penstock.runtime.pacing import COMFORTABLE_BYTES, LIMIT_FACTOR, Pacing
 from penstock.runtime.plan import JobDefinition
 from penstock.runtime.progress import JobProgress
 from penstock.runtime.progress_line import starting
+from penstock.runtime.reporting import reporting
 from penstock.runtime.restoring import (
+    RestorePoint,
     find_restore_point,
     plan_restore,
     restored_progress,
+    restored_record,
     tell_no_directory,
     tell_restore_point,
 )
@@ -76,12 +82,16 @@ if TYPE_CHECKING:
 
 _LARGE_STATE_BYTES = 32 << 20
 
+job_registry.watch_jobs(reporting)
+job_registry.watch_jobs(lineage_telling)
+
 
 def submit_job(
     sinks: Sequence[Transformation],
     configuration: Configuration,
     job_name: str,
     make_runner: Callable[[JobDefinition], EpochRunner] | None = None,
+    description: JobDescription | None = None,
 ) -> RunningJob:
     """Builds the job, starts its epoch loop on a thread of its own and returns at once.
 
@@ -90,18 +100,21 @@ def submit_job(
         configuration: Everything that was set.
         job_name: For people.
         make_runner: What runs the tasks; on Spark unless a test says otherwise.
+        description: What the job is about, for whoever looks.
 
     Raises:
         ValidationError: The program cannot run; nothing was started.
     """
     check_configuration(configuration)
+    reporting.check(configuration)
+    lineage_telling.check(configuration.to_dict())
     collect_dependencies(configuration.to_dict())
     graph = _stream_graph(sinks, configuration)
     place = _Place.choose(configuration, job_name, graph)
     job = _define(graph, configuration, job_name, place)
     committers = {**_committers(graph), **dead_letter_committer(configuration)}
     run = one_by_one if make_runner else _in_tasks(configuration)
-    progress, restored = _restored(graph, job, configuration, place, committers, run)
+    point, progress, restored = _restored(graph, job, configuration, place, committers, run)
     sources = [
         SourcePlanner(node, job.configuration, restored.get(node.uid))
         for node in graph.nodes
@@ -128,12 +141,15 @@ def submit_job(
             retained_checkpoints=configuration.get(CheckpointingOptions.NUM_RETAINED),
             run_all_in_one_epoch=job.batch_mode,
             limit_ms=None if job.batch_mode or fixed else LIMIT_FACTOR * target_ms,
+            logs_epochs=configuration.get(EpochOptions.LOG),
         ),
         progress,
         _sink_coordinators(graph),
     )
+    if point is not None:
+        coordinator.statistics.checkpoints.add_restored(restored_record(point, job.storage))
     write_savepoint = _savepoint_writer(coordinator, configuration, run)
-    return RunningJob(job_name, coordinator, write_savepoint, place.end).start()
+    return RunningJob(job_name, coordinator, write_savepoint, place.end, description).start()
 
 
 def _goes_on_after_failures(job: JobDefinition, configuration: Configuration) -> bool:
@@ -318,12 +334,12 @@ def _restored(
     place: _Place,
     committers: dict[OperatorUid, Committer],
     run: RunAll,
-) -> tuple[JobProgress | None, dict[OperatorUid, Any]]:
-    """Progress and enumerator states of the checkpoint to start from, its output published once more."""
+) -> tuple[RestorePoint | None, JobProgress | None, dict[OperatorUid, Any]]:
+    """What to start from: the checkpoint, progress and enumerator states; its output is published once more."""
     storage, resumes = job.storage, place.durable and place.identity.resumes
     point = find_restore_point(storage, configuration, resumes, run)
     if point is None:
-        return None, {}
+        return None, None, {}
     reach(Point.RESTORE_FOUND)
     metadata = point.metadata
     allow = bool(configuration.get(StateOptions.IGNORE_UNCLAIMED))
@@ -336,7 +352,7 @@ def _restored(
     reach(Point.RESTORE_PUBLISHED)
     tell_restore_point(job.job_name, point, storage)
     enumerators = {uid: source.enumerator for uid, source in plan.sources.items()}
-    return restored_progress(graph, metadata, plan, point.claimed), enumerators
+    return point, restored_progress(graph, metadata, plan, point.claimed), enumerators
 
 
 def _on_spark(job: JobDefinition, configuration: Configuration) -> EpochRunner:

@@ -320,6 +320,8 @@ def merged(before: SubtaskReport | None, report: SubtaskReport) -> SubtaskReport
         next_wakeup_ms=min(wakeups, default=None),
         busy_ms=before.busy_ms + report.busy_ms,
         warm=before.warm and report.warm,
+        bytes_in=before.bytes_in + report.bytes_in,
+        bytes_out=before.bytes_out + report.bytes_out,
         waiting=before.waiting + report.waiting,
         heard={**before.heard, **report.heard},
         growth_bytes=max(before.growth_bytes, report.growth_bytes),

@@ -9,6 +9,7 @@ line but the known ones.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import pathlib
 import sys
@@ -36,6 +37,17 @@ appender.none.name = none
 rootLogger.level = off
 rootLogger.appenderRef.none.ref = none
 """
+
+
+_TALKATIVE = ("py4j", "pyspark")
+
+
+def quiet_loggers() -> None:
+    """A program that logs at INFO means its own lines: Spark's client only warns, unless its level was set."""
+    for name in _TALKATIVE:
+        logger = logging.getLogger(name)
+        if logger.level == logging.NOTSET:
+            logger.setLevel(logging.WARNING)
 
 
 def log4j_configuration() -> str:

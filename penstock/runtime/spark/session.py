@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from penstock.runtime.spark.java import prepare_java
 from penstock.runtime.spark.jit import spare_optimizer
 from penstock.runtime.spark.launch import JvmLaunch, launch
-from penstock.runtime.spark.quiet import filtered_stderr, log4j_configuration
+from penstock.runtime.spark.quiet import filtered_stderr, log4j_configuration, quiet_loggers
 from penstock.runtime.spark.worker_python import fit_workers
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def get_spark(options: Mapping[str, str] | None = None) -> SparkSession:
         MissingDependencyError: The session is the program's own, and its workers cannot run our functions.
     """
     global _early
+    quiet_loggers()
     early, _early = _early, None
     active = _active_session()
     if active is None and early is not None and early.fits(options or {}):

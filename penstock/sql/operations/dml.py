@@ -23,6 +23,7 @@ from penstock.sql.operations.constraints import enforce
 from penstock.sql.plan.algebra import Field, InsertInto, Plan, Project
 from penstock.sql.plan.rex import Const, InputRef, Rex
 from penstock.sql.result import StatementResult, ok, table
+from penstock.sql.streaming.describing import statement_text
 
 if TYPE_CHECKING:
     from penstock.sql.session import SqlSession
@@ -62,7 +63,8 @@ def end_statement_set(session: SqlSession, statement: st.EndStatementSetStatemen
 def run_inserts(session: SqlSession, statements: list[st.InsertStatement]) -> StatementResult:
     """Plans and validates all of them, then runs them."""
     sinks = [plan_insert(session, s) for s in statements]
-    return execute_sinks(session, sinks)
+    with statement_text(*(s.sql for s in statements)):
+        return execute_sinks(session, sinks)
 
 
 def check_inserts(session: SqlSession, statement: st.Statement) -> None:

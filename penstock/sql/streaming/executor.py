@@ -9,6 +9,7 @@ from penstock.common.types import Row
 from penstock.sql.plan.algebra import InsertInto, Plan
 from penstock.sql.result import StatementResult
 from penstock.sql.spark.batch import BatchExecutor
+from penstock.sql.streaming.describing import describe
 from penstock.sql.streaming.explaining import explain_query
 from penstock.sql.streaming.inserting import insert_result
 from penstock.sql.streaming.jobs import collect, insert_job_name, lowered_inserts, plan_inserts, submit
@@ -57,7 +58,9 @@ class StreamingExecutor:
             uids: Those of the sinks, if somebody chose them.
         """
         ends = lowered_inserts(planner or self._planner(), sinks, uids)
-        result = insert_result(sinks, submit(self._config, ends, insert_job_name(sinks), self._one_epoch))
+        about = describe(sinks, lambda: "\n\n".join(map(self.explain, sinks)), streaming=not self._one_epoch)
+        job = submit(self._config, ends, insert_job_name(sinks), self._one_epoch, about)
+        result = insert_result(sinks, job)
         if self._config.get("table.dml-sync", "false").lower() == "true":
             wait: Any = result.details["wait"]
             wait()

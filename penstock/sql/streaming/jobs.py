@@ -12,6 +12,7 @@ from penstock.connectors.table import SinkRequest, TableConnector
 from penstock.graph.transformations import SinkTransformation, Transformation
 from penstock.runtime.coordinator import EpochRunner
 from penstock.runtime.dependencies import collect_dependencies
+from penstock.runtime.job_description import JobDescription
 from penstock.runtime.plan import JobDefinition
 from penstock.runtime.running_job import RunningJob
 from penstock.runtime.submit import submit_job
@@ -19,6 +20,8 @@ from penstock.sql.async_calls import Waiting
 from penstock.sql.plan.algebra import InsertInto, Plan
 from penstock.sql.streaming.catalyst import SessionSettings
 from penstock.sql.streaming.collecting import Collected, CollectTableSink
+from penstock.sql.streaming.describing import describe
+from penstock.sql.streaming.explaining import explain_query
 from penstock.sql.streaming.keyed_sinks import materialized
 from penstock.sql.streaming.linear import Linear
 from penstock.sql.streaming.lowering import Lowering
@@ -46,7 +49,8 @@ def collect(config: Mapping[str, str], plan: Plan, one_epoch: bool = False) -> t
     _warn(planner)
     collected = Collected([f.type for f in plan.fields])
     end = lowering(planner).sink(stream, CollectTableSink(collected), "Collect", SINK_UID)
-    return collected, submit(config, [end], "collect", one_epoch)
+    about = describe([plan], lambda: explain_query(planner, stream), stream.retracts, not one_epoch)
+    return collected, submit(config, [end], "collect", one_epoch, about)
 
 
 def _warn(planner: Planner) -> None:
@@ -56,10 +60,14 @@ def _warn(planner: Planner) -> None:
 
 
 def submit(
-    config: Mapping[str, str], ends: Sequence[Transformation], name: str, one_epoch: bool = False
+    config: Mapping[str, str],
+    ends: Sequence[Transformation],
+    name: str,
+    one_epoch: bool = False,
+    description: JobDescription | None = None,
 ) -> RunningJob:
     """Starts a job on the epoch loop; returns at once."""
-    return submit_job(ends, configuration_of(config, one_epoch), name, make_runner)
+    return submit_job(ends, configuration_of(config, one_epoch), name, make_runner, description)
 
 
 def configuration_of(config: Mapping[str, str], one_epoch: bool = False) -> Configuration:

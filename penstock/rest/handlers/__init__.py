@@ -1,0 +1,1 @@
+"""One file per area of the interface. Handlers are thin: read parameters, ask a view or a job, answer."""

@@ -1,0 +1,130 @@
+"""Jobs as the REST interface holds them, wherever they run.
+
+A job of this process is asked directly; one in a program's own process through its channel (`session/`); one that has
+ended is what was archived of it when it ended. All three answer reads and, while they run, can be steered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from penstock.common.errors import JobEndedError
+from penstock.rest.messages import Answer, Request, not_found
+from penstock.runtime.running_job import RunningJob
+
+__all__ = ["EndedJob", "JobPort", "LocalJob"]
+
+
+class JobPort(Protocol):
+    """One job. Methods that steer block until it is done, and raise what went wrong."""
+
+    job_id: str
+    ended: bool
+
+    def answer(self, request: Request) -> Answer: ...
+
+    def overview(self) -> dict[str, Any]: ...
+
+    def cancel(self) -> None: ...
+
+    def trigger_savepoint(self, directory: str | None) -> str: ...
+
+    def stop_with_savepoint(self, directory: str | None, drain: bool) -> str: ...
+
+    def cancel_with_savepoint(self, directory: str | None) -> str: ...
+
+    def trigger_checkpoint(self) -> int: ...
+
+    def savepoint_directory(self) -> str | None:
+        """Where savepoints go for which nobody names a place."""
+
+
+ReadJob = Callable[[RunningJob, Request], Answer]
+
+
+class LocalJob:
+    """A job that runs in this process."""
+
+    ended = False
+
+    def __init__(self, job: RunningJob, read: ReadJob) -> None:
+        self.job_id = job.job_id
+        self.job = job
+        self._read = read
+
+    def answer(self, request: Request) -> Answer:
+        return self._read(self.job, request)
+
+    def overview(self) -> dict[str, Any]:
+        from penstock.rest.views import jobs
+
+        return jobs.overview(self.job.statistics)
+
+    def cancel(self) -> None:
+        self.job.cancel()
+
+    def trigger_savepoint(self, directory: str | None) -> str:
+        return self.job.trigger_savepoint(directory)
+
+    def stop_with_savepoint(self, directory: str | None, drain: bool) -> str:
+        return self.job.stop_with_savepoint(drain, directory)
+
+    def cancel_with_savepoint(self, directory: str | None) -> str:
+        return self.job.cancel_with_savepoint(directory)
+
+    def trigger_checkpoint(self) -> int:
+        return self.job.trigger_checkpoint()
+
+    def savepoint_directory(self) -> str | None:
+        return savepoint_directory_of(self.job.statistics.job.configuration)
+
+
+def savepoint_directory_of(configuration: Mapping[str, str]) -> str | None:
+    from penstock.common.options import CheckpointingOptions
+
+    known = CheckpointingOptions.SAVEPOINT_DIRECTORY
+    return next((configuration[k] for k in (known.key, *known.fallback_keys) if k in configuration), None)
+
+
+class EndedJob:
+    """What was archived of a job: answers by path."""
+
+    ended = True
+
+    def __init__(self, job_id: str, answers: Mapping[str, Any]) -> None:
+        self.job_id = job_id
+        self.answers = answers
+
+    def answer(self, request: Request) -> Answer:
+        if request.path in self.answers:
+            return Answer(self.answers[request.path])
+        if request.path.endswith("/metrics"):
+            return Answer([])
+        raise not_found(f"{request.path} is not known of job {self.job_id} any more: it has ended.")
+
+    def overview(self) -> dict[str, Any]:
+        listed: dict[str, Any] = self.answers["/jobs/overview"]["jobs"][0]
+        return listed
+
+    def cancel(self) -> None:
+        raise self._ended()
+
+    def trigger_savepoint(self, directory: str | None) -> str:
+        raise self._ended()
+
+    def stop_with_savepoint(self, directory: str | None, drain: bool) -> str:
+        raise self._ended()
+
+    def cancel_with_savepoint(self, directory: str | None) -> str:
+        raise self._ended()
+
+    def trigger_checkpoint(self) -> int:
+        raise self._ended()
+
+    def savepoint_directory(self) -> str | None:
+        return None
+
+    def _ended(self) -> JobEndedError:
+        state = self.overview()["state"]
+        return JobEndedError(f"job {self.job_id} has ended ({state})", where=f"job {self.job_id}")

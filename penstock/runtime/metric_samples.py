@@ -1,0 +1,186 @@
+"""A job's statistics as metrics under Flink's names: the only place where reporters and statistics meet.
+
+    jm          this driver             numRunningJobs
+    jm-job      the job                 uptime, numRestarts, checkpoints, and ours: epochs and their lengths
+    task        a subtask of a stage    records, bytes, busy, back-pressured and idle time, watermark
+    operator    a subtask of an operator in a stage: records, watermarks, lags of sources, and what functions count
+
+Nothing is kept here but copies of totals for rates; values are read when a reporter asks. What a subtask counts is
+known when its epoch has been committed, so all numbers are of committed epochs.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from penstock.common.ids import MAX_WATERMARK, MIN_WATERMARK
+from penstock.graph.plan import display_name
+from penstock.graph.stages import Stage
+from penstock.metrics.samples import Sample, counter, gauge, histogram, meter
+from penstock.metrics.scope import Scope
+from penstock.runtime.history import now_ms
+from penstock.runtime.rates import Rates
+from penstock.runtime.statistics import JobStatistics, OperatorTotals, SubtaskTotals
+
+__all__ = ["JobMetrics"]
+
+_TASK_RATES = (("numRecordsIn", 0), ("numRecordsOut", 1), ("numBytesIn", 2), ("numBytesOut", 3))
+_SHARE_SECONDS = 10.0
+_HELD_BACK = 0.5
+
+
+class JobMetrics:
+    """Gives the samples of one job whenever it is called."""
+
+    def __init__(self, statistics: JobStatistics) -> None:
+        self._stats = statistics
+        self._operator_rates = Rates()
+        self._host = self.host()
+        job = statistics.job
+        self._job = {"host": self._host, "job_id": job.job_id, "job_name": job.job_name}
+
+    @staticmethod
+    def host() -> str:
+        return socket.gethostname()
+
+    def __call__(self) -> Iterator[Sample]:
+        stats = self._stats
+        self._operator_rates.observe(
+            lambda: {key: (t.records_in, t.records_out) for key, t in list(stats.operator_subtasks.items())}
+        )
+        yield from self._of_job()
+        for stage in stats.job.stages.stages:
+            for subtask in range(stage.parallelism):
+                totals = stats.subtasks.get((stage.id, subtask))
+                if totals is not None:
+                    variables = self._task_variables(stage, subtask)
+                    yield from self._of_task(stage, subtask, totals, Scope("task", variables))
+                    for node_id in stage.nodes:
+                        yield from self._of_operator(stage, node_id, subtask, variables)
+
+    # -- the job ---------------------------------------------------------------------------------------
+
+    def _of_job(self) -> Iterator[Sample]:
+        scope = Scope("jm-job", self._job)
+        for name, value in {**self._times(), **self._checkpoints()}.items():
+            yield Sample(scope, name, gauge(value))
+        stats = self._stats
+        yield Sample(scope, "epochs", counter(stats.epochs))
+        yield Sample(scope, "numRecordsRead", counter(stats.records_read))
+        recent = list(stats.recent)
+        yield Sample(scope, "epochDuration", histogram(timing.total_ms for timing in recent))
+        for part in ("planning_ms", "launching_ms", "working_ms", "committing_ms"):
+            name = part.removesuffix("_ms").capitalize()
+            yield Sample(
+                scope, f"lastEpoch{name}Time", gauge(round(getattr(recent[-1], part), 3) if recent else -1)
+            )
+
+    def _times(self) -> dict[str, Any]:
+        stats, life = self._stats, self._stats.lifecycle
+        since = now_ms() - life.timestamps[life.current]
+        return {
+            "uptime": life.uptime_ms(),
+            "downtime": 0 if life.current == "RUNNING" or life.end_ms >= 0 else since,
+            "numRestarts": stats.restarts,
+            "fullRestarts": stats.restarts,
+            "runningTime": life.uptime_ms(),
+            "restartingTime": since if life.current == "RESTARTING" else 0,
+            "cancellingTime": since if life.current == "CANCELLING" else 0,
+        }
+
+    def _checkpoints(self) -> dict[str, Any]:
+        history = self._stats.checkpoints
+        last, restored = history.latest.get("completed"), history.latest.get("restored")
+        return {
+            "totalNumberOfCheckpoints": history.completed + history.failed,
+            "numberOfCompletedCheckpoints": history.completed,
+            "numberOfFailedCheckpoints": history.failed,
+            "numberOfInProgressCheckpoints": 0,
+            "lastCompletedCheckpointId": last.id if last else -1,
+            "lastCheckpointDuration": last.duration_ms if last else -1,
+            "lastCheckpointSize": last.written_bytes if last else -1,
+            "lastCheckpointFullSize": last.state_bytes if last else -1,
+            "lastCheckpointExternalPath": (last.path if last else None) or "n/a",
+            "lastCheckpointProcessedData": 0,
+            "lastCheckpointPersistedData": 0,
+            "lastCheckpointRestoreTimestamp": restored.trigger_ms if restored else -1,
+        }
+
+    # -- subtasks of stages ----------------------------------------------------------------------------
+
+    def _task_variables(self, stage: Stage, subtask: int) -> dict[str, str]:
+        stats = self._stats
+        host = stats.workers.get((stage.id, subtask), ("", 0))[0] or self._host
+        names = [display_name(stats.job.graph.nodes[node]) for node in stage.nodes]
+        return {
+            **self._job,
+            "host": host,
+            "tm_id": host,
+            "task_id": str(stage.id),
+            "task_name": " -> ".join(names),
+            "task_attempt_num": str(stats.restarts),
+            "subtask_index": str(subtask),
+        }
+
+    def _of_task(self, stage: Stage, subtask: int, totals: SubtaskTotals, scope: Scope) -> Iterator[Sample]:
+        key, numbers = (stage.id, subtask), totals.numbers()
+        runs = self._stats.lifecycle.end_ms < 0
+        for name, position in _TASK_RATES:
+            value = numbers[position]
+            yield Sample(scope, name, counter(int(value)))
+            rate = self._stats.rates.per_second(key, position, value) if runs else 0.0
+            yield Sample(scope, f"{name}PerSecond", meter(int(value), rate))
+        busy, held_back = (
+            min(1000.0, self._stats.rates.per_second(key, i, numbers[i], _SHARE_SECONDS)) if runs else 0.0
+            for i in (4, 5)
+        )
+        yield Sample(scope, "busyTimeMsPerSecond", gauge(round(busy)))
+        yield Sample(scope, "backPressuredTimeMsPerSecond", gauge(round(min(held_back, 1000 - busy))))
+        idle = max(0.0, 1000 - busy - held_back) if runs else 0.0
+        yield Sample(scope, "idleTimeMsPerSecond", gauge(round(idle)))
+        yield Sample(scope, "isBackPressured", gauge(int(held_back > _HELD_BACK * 1000)))
+        yield Sample(scope, "numRecordsWaiting", gauge(totals.waiting))
+        yield Sample(scope, "currentInputWatermark", gauge(_mark(totals.watermark)))
+
+    # -- subtasks of operators -------------------------------------------------------------------------
+
+    def _of_operator(
+        self, stage: Stage, node_id: int, subtask: int, task: Mapping[str, str]
+    ) -> Iterator[Sample]:
+        node = self._stats.job.graph.nodes[node_id]
+        stats, key = self._stats, (node.uid, subtask)
+        scope = Scope("operator", {**task, "operator_id": str(node.uid), "operator_name": display_name(node)})
+        totals = stats.operator_subtasks.get(key)
+        if totals is not None:
+            yield from self._flow(scope, key, totals)
+            if node.is_source:
+                yield from self._lag(scope, stage, subtask)
+        for identifier, snapshot in stats.metrics.get(key, {}).get("metrics", {}).items():
+            *groups, name = identifier.split(".")
+            yield Sample(scope, name, snapshot, tuple(groups))
+
+    def _flow(self, scope: Scope, key: tuple[Any, int], totals: OperatorTotals) -> Iterator[Sample]:
+        runs = self._stats.lifecycle.end_ms < 0
+        for position, (name, value) in enumerate(
+            (("numRecordsIn", totals.records_in), ("numRecordsOut", totals.records_out))
+        ):
+            rate = self._operator_rates.per_second(key, position, value) if runs else 0.0
+            yield Sample(scope, name, counter(value))
+            yield Sample(scope, f"{name}PerSecond", meter(value, rate))
+        # An epoch ends when everything in it has been processed: what came in has gone out.
+        yield Sample(scope, "currentInputWatermark", gauge(_mark(totals.watermark)))
+        yield Sample(scope, "currentOutputWatermark", gauge(_mark(totals.watermark)))
+
+    def _lag(self, scope: Scope, stage: Stage, subtask: int) -> Iterator[Sample]:
+        """Of tables the watermark is made behind the source, in the same stage: the latest counts."""
+        nodes = [self._stats.job.graph.nodes[node_id].uid for node_id in stage.nodes]
+        totals = [self._stats.operator_subtasks.get((uid, subtask)) for uid in nodes]
+        latest = max((t.watermark for t in totals if t is not None and t.watermark is not None), default=None)
+        if latest is not None and MIN_WATERMARK < latest < MAX_WATERMARK:
+            yield Sample(scope, "watermarkLag", gauge(now_ms() - latest))
+
+
+def _mark(watermark: int | None) -> int:
+    return MIN_WATERMARK if watermark is None else watermark
