@@ -19,6 +19,7 @@ from penstock.common.job_execution_result import JobExecutionResult
 from penstock.common.job_id import JobID
 from penstock.common.job_status import JobStatus
 from penstock.runtime.coordinator import Coordinator, LoopRequest
+from penstock.runtime.job_list import list_job, remember_job
 from penstock.runtime.state_queries import QueryableState, committed_state
 from penstock.runtime.statistics import JobStatistics
 
@@ -61,6 +62,7 @@ class RunningJob:
     def start(self) -> RunningJob:
         self._status = JobStatus.RUNNING
         _JOBS[self.job_id] = self
+        list_job(self)
         self._thread.start()
         return self
 
@@ -77,12 +79,18 @@ class RunningJob:
             try:
                 self._clean_up(self._status)
             finally:
+                remember_job(self)
                 self._done.set()
 
     @property
     def has_ended(self) -> bool:
         """Whether the job has ended, and everything of it has been cleaned up."""
         return self._done.is_set()
+
+    @property
+    def start_time(self) -> float:
+        """When it was submitted, in seconds since 1970."""
+        return self._started
 
     def status(self) -> JobStatus:
         return self._status
