@@ -109,4 +109,5 @@ class TableResult:
             self._result.rows(),
             query and self._result.streaming,
             NULL_TEXT if query else "",
+            self._result.zone,
         )

@@ -252,3 +252,14 @@ def _jobs() -> list:
     from penstock.runtime.job_list import list_jobs
 
     return [job for job in list_jobs() if job.status().name == "RUNNING"]
+
+
+def test_jobs_are_shown_described_and_stopped(gateway: GatewayUser) -> None:
+    gateway.run(ENDLESS, BLACKHOLE)
+    [[job]] = gateway.rows("INSERT INTO hole SELECT n FROM endless")
+    [shown] = [row for row in gateway.rows("SHOW JOBS") if row[0] == job]
+    assert shown[1:3] == ["insert-into_default_catalog.default_database.hole", "RUNNING"]
+    assert gateway.rows(f"DESCRIBE JOB '{job}'") == [shown]
+    gateway.run(f"STOP JOB '{job}'")
+    assert gateway.rows(f"DESCRIBE JOB '{job}'")[0][2] == "CANCELED"
+    assert "does not exist here" in gateway.failure("STOP JOB 'nobody'")
