@@ -14,7 +14,8 @@ from penstock.common.types import Row
 class StatementResult:
     """Rows of a statement; `rows` is called once, when somebody wants them.
 
-    `success_only` marks statements that just say OK, `is_query` those whose rows come from a job.
+    `success_only` marks statements that just say OK, `is_query` those whose rows come from a job. `zone` is where
+    points in time are looked at when the rows are printed.
     """
 
     schema: ResolvedSchema
@@ -22,6 +23,7 @@ class StatementResult:
     success_only: bool = False
     is_query: bool = False
     streaming: bool = False
+    zone: str = "UTC"
     details: dict[str, object] = field(default_factory=dict)
 
 

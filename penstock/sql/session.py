@@ -103,8 +103,13 @@ class SqlSession:
         tell_mistyped_keys(Configuration.from_dict(self.config))
         self.executor_of(plan).validate(plan)
         schema = result_schema(plan, self.streaming)
+        zone = self.config.get("table.local-time-zone", "default")
         return StatementResult(
-            schema, lambda: self.executor_of(plan).rows(plan), is_query=True, streaming=self.streaming
+            schema,
+            lambda: self.executor_of(plan).rows(plan),
+            is_query=True,
+            streaming=self.streaming,
+            zone="UTC" if zone == "default" else zone,
         )
 
 

@@ -13,6 +13,7 @@ from penstock.table.tableau import NULL_TEXT, tableau
 if TYPE_CHECKING:
     from penstock.catalog.resolved_schema import ResolvedSchema
     from penstock.catalog.table_schema import TableSchema
+    from penstock.runtime.running_job import RunningJob
     from penstock.sql.result import StatementResult
 
 __all__ = ["CloseableIterator", "TableResult"]
@@ -23,6 +24,12 @@ class CloseableIterator:
 
     def __init__(self, rows: Iterator[Row]) -> None:
         self._rows = rows
+
+    @property
+    def job(self) -> RunningJob | None:
+        """The job that makes the rows; None where no job of the epoch loop does."""
+        job: RunningJob | None = getattr(self._rows, "job", None)
+        return job
 
     def __iter__(self) -> CloseableIterator:
         return self
@@ -61,6 +68,11 @@ class TableResult:
             self._job_client = job_client(jobs[0])
         return self._job_client
 
+    def get_running_job(self) -> RunningJob | None:
+        """The job of a streaming INSERT as the runtime knows it."""
+        jobs: Any = self._result.details.get("jobs")
+        return jobs[0] if jobs else None
+
     def wait(self, timeout_ms: int | None = None) -> None:
         """Until the rows are there or, for INSERT, until the job has ended."""
         waiter = self._result.details.get("wait")
@@ -97,4 +109,5 @@ class TableResult:
             self._result.rows(),
             query and self._result.streaming,
             NULL_TEXT if query else "",
+            self._result.zone,
         )

@@ -12,10 +12,8 @@ A column is as wide as its type can need, texts at most 30; streaming results be
 
 from __future__ import annotations
 
-import datetime as dt
-import decimal
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from penstock.catalog.resolved_schema import ResolvedSchema
@@ -35,6 +33,7 @@ from penstock.common.datatypes import (
     VarCharType,
 )
 from penstock.common.types import Row
+from penstock.table.value_texts import texts_of
 
 MAX_WIDTH = 30
 _WIDTHS: dict[type, int] = {
@@ -50,13 +49,23 @@ NULL_TEXT = "<NULL>"
 
 
 def tableau(
-    schema: ResolvedSchema, rows: Iterable[Row], with_kind: bool = False, null: str = NULL_TEXT
+    schema: ResolvedSchema,
+    rows: Iterable[Row],
+    with_kind: bool = False,
+    null: str = NULL_TEXT,
+    zone: str = "UTC",
 ) -> Iterator[str]:
-    """The lines of the table; `null` stands for NULL, which Flink leaves empty unless the rows are a query's."""
+    """The lines of the table.
+
+    Args:
+        null: Stands for NULL, which Flink leaves empty unless the rows are a query's.
+        zone: Where TIMESTAMP_LTZ is looked at.
+    """
     names = schema.get_column_names()
+    cells_of = row_texts(schema, zone, null)
     texts: list[list[str]] | None = None
     if not with_kind:
-        texts = [[null if v is None else value_text(v) for v in row] for row in rows]
+        texts = [cells_of(row) for row in rows]
         contents = [[names[i], *(r[i] for r in texts)] for i in range(len(names))]
         widths = [min(MAX_WIDTH, max(_display_width(t) for t in column)) for column in contents]
         widths = [
@@ -76,7 +85,7 @@ def tableau(
     yield border
     count = 0
     for row in rows if texts is None else texts:
-        cells = [str(row.get_row_kind()), *(value_text(v) for v in row)] if isinstance(row, Row) else row
+        cells = [str(row.get_row_kind()), *cells_of(row)] if isinstance(row, Row) else row
         yield _line(cells, widths)
         count += 1
     if count:
@@ -123,26 +132,13 @@ def _display_width(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def value_text(value: Any) -> str:
-    """A value as Flink's client shows it."""
-    if value is None:
-        return NULL_TEXT
-    if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
-    if isinstance(value, dt.datetime):
-        return value.isoformat(sep=" ", timespec="milliseconds" if value.microsecond else "seconds")
-    if isinstance(value, decimal.Decimal):
-        return format(value, "f")
-    if isinstance(value, (list, tuple)) and not isinstance(value, Row):
-        return "[" + ", ".join(_nested(v) for v in value) + "]"
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{_nested(k)}={_nested(v)}" for k, v in value.items()) + "}"
-    if isinstance(value, Row):
-        return "(" + ", ".join(_nested(v) for v in value) + ")"
-    if isinstance(value, (bytes, bytearray)):
-        return "x'" + bytes(value).hex() + "'"
-    return str(value)
+def row_texts(
+    schema: ResolvedSchema, zone: str = "UTC", null: str = NULL_TEXT
+) -> Callable[[Iterable[Any]], list[str]]:
+    """A function from a row to the texts of its values."""
+    texts = texts_of(schema.get_column_data_types(), zone)
 
+    def convert(row: Iterable[Any]) -> list[str]:
+        return [null if v is None else text(v) for text, v in zip(texts, row, strict=True)]
 
-def _nested(value: Any) -> str:
-    return "NULL" if value is None else value_text(value)
+    return convert

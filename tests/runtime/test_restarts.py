@@ -28,7 +28,7 @@ from penstock.common.errors import (
 )
 from penstock.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from penstock.datastream.state import ValueStateDescriptor
-from penstock.runtime import coordinator, running_job
+from penstock.runtime import coordinator, job_registry
 from penstock.runtime.in_process import forget
 from penstock.runtime.restoring import tell_no_directory
 from tests.runtime.in_process import collect, failing_times
@@ -214,7 +214,7 @@ def test_a_damaged_state_file_names_the_savepoints_that_are_usable(tmp_path: pat
     def damage(plan: Any, partition: int) -> None:
         """In epoch 3 two savepoints are taken, one is damaged, and so is every file of the checkpoints."""
         if plan.epoch == 4 and plan.level == 0:
-            (job,) = [j for j in running_job._JOBS.values() if j.job_name == "test job"]
+            (job,) = [j for j in job_registry.jobs() if j.job_name == "test job"]
             saved.extend(job._write_savepoint("") for _ in range(2))
             (part,) = pathlib.Path(saved[0]).rglob("*.parquet")
             part.write_bytes(part.read_bytes()[:-9])

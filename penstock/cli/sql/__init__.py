@@ -3,6 +3,7 @@
     script.py        a text → its statements, each with its place
     kinds.py         what a statement gives back: rows, a text, a job, OK
     client.py        one session: runs statements one after the other and shows what they gave
+    settings.py      what follows from SET and RESET
     worker.py        the thread a statement runs in, so that Ctrl-C can end it and keep the session
     stderr_gate.py   keeps quiet what Spark's workers write while they are being ended
     engine.py        Spark, on its way up while the client is imported

@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from penstock.cli.sql.client import Client
     from penstock.cli.sql.output import Output
 
-__all__ = ["EXIT_FAILED", "EXIT_INTERRUPTED", "EXIT_OK", "EXIT_USAGE", "Arguments", "run_client"]
+__all__ = [
+    "EXIT_FAILED",
+    "EXIT_INTERRUPTED",
+    "EXIT_OK",
+    "EXIT_USAGE",
+    "Arguments",
+    "read_settings",
+    "run_client",
+]
 
 EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
 
@@ -79,16 +87,22 @@ def run_batch(client: Client, script: str, source: str = "") -> int:
 
 def read_properties(arguments: Arguments) -> Mapping[str, str]:
     """`-D` and `--mode` as options; the mode is batch unless one of them says otherwise."""
-    properties = {RUNTIME_MODE: "batch"}
-    for setting in arguments.define:
-        key, separator, value = setting.partition("=")
-        if not separator or not key.strip():
-            raise ValidationError(f"'{setting}' is not of the form key=value", do="write -D key=value")
-        properties[key.strip()] = value.strip()
+    properties = {RUNTIME_MODE: "batch", **read_settings(arguments.define)}
     if arguments.mode is not None:
         properties[RUNTIME_MODE] = arguments.mode
     ClientOptions.read(properties)
     check_configuration(Configuration.from_dict(properties))
+    return properties
+
+
+def read_settings(define: Sequence[str]) -> dict[str, str]:
+    """`-D key=value` options."""
+    properties = {}
+    for setting in define:
+        key, separator, value = setting.partition("=")
+        if not separator or not key.strip():
+            raise ValidationError(f"'{setting}' is not of the form key=value", do="write -D key=value")
+        properties[key.strip()] = value.strip()
     return properties
 
 

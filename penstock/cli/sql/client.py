@@ -14,10 +14,11 @@ from typing import Any
 from penstock.cli.sql.failure import describe_failure, unclosed_quote
 from penstock.cli.sql.keywords import COMMANDS
 from penstock.cli.sql.kinds import StatementKind, kind_of
-from penstock.cli.sql.options import RUNTIME_MODE, ClientOptions
+from penstock.cli.sql.options import ClientOptions
 from penstock.cli.sql.output import Output, Progress
 from penstock.cli.sql.rendering import ChangelogTable, Count, changelog_lines, row_count, table_lines
 from penstock.cli.sql.script import Piece, split_script
+from penstock.cli.sql.settings import apply_settings
 from penstock.cli.sql.worker import Interrupted, Worker
 from penstock.common.errors import ValidationError
 from penstock.table.result_kind import ResultKind
@@ -174,7 +175,7 @@ class Client:
         before = self._config() if kind is StatementKind.SETTING else {}
         result = self.environment.execute_sql(piece.text)
         if kind is StatementKind.SETTING:
-            self._apply_settings(before)
+            apply_settings(self.environment, before, self._defaults, self._switch_mode)
         self._track_set(piece, kind)
         if result.get_result_kind() == ResultKind.SUCCESS:
             self.output.info("Execute statement succeeded.")
@@ -271,27 +272,6 @@ class Client:
     def _config(self) -> dict[str, str]:
         config: dict[str, str] = self.environment.get_config().to_map()
         return config
-
-    def _apply_settings(self, before: Mapping[str, str]) -> None:
-        """After SET and RESET: defaults come back, what makes no sense is undone, the mode follows."""
-        now = self._config()
-        for key, value in self._defaults.items():
-            if key not in now:
-                self.environment.get_config().set(key, value)
-        try:
-            options = self.options
-        except ValidationError:
-            self._restore(before)
-            raise
-        if RUNTIME_MODE in self._config():
-            self._switch_mode(self.environment, options.streaming)
-
-    def _restore(self, before: Mapping[str, str]) -> None:
-        configuration = self.environment.get_config().get_configuration()
-        for key in set(self._config()) - set(before):
-            configuration.remove_config(key)
-        for key, value in before.items():
-            configuration.set_string(key, value)
 
 
 def is_quit(piece: Piece) -> bool:

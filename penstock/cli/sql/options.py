@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from penstock.common.errors import ValidationError
+from penstock.common.java_time import zone_of
 
 __all__ = ["RUNTIME_MODE", "ClientOptions"]
 
@@ -23,6 +24,7 @@ _LINE_NUMBERS = "sql-client.display.show-line-numbers"
 _COLORS = "sql-client.display.color-schema"
 _VERBOSE = "sql-client.verbose"
 _DML_SYNC = "table.dml-sync"
+_ZONE = "table.local-time-zone"
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ class ClientOptions:
     verbose: bool = False
     dml_sync: bool = False
     streaming: bool = False
+    zone: str = "UTC"
+    """Where TIMESTAMP_LTZ is looked at."""
 
     @staticmethod
     def read(config: Mapping[str, str]) -> ClientOptions:
@@ -58,7 +62,17 @@ class ClientOptions:
             verbose=_flag(config, _VERBOSE, False),
             dml_sync=_flag(config, _DML_SYNC, False),
             streaming=_choice(config, RUNTIME_MODE, ("batch", "streaming")) == "streaming",
+            zone=_zone(config),
         )
+
+
+def _zone(config: Mapping[str, str]) -> str:
+    zone = config.get(_ZONE, "default")
+    if zone == "default":
+        return "UTC"
+    if zone_of(zone) is None:
+        raise ValidationError(f"'{_ZONE}' cannot be '{zone}'", do="use a name such as Europe/Berlin or UTC")
+    return zone
 
 
 def _choice(config: Mapping[str, str], key: str, values: tuple[str, ...]) -> str:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import threading
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any
 
 from penstock.catalog.resolved_schema import ResolvedSchema
 from penstock.cli.sql.options import ClientOptions
 from penstock.common.types import Row, RowKind
-from penstock.table.tableau import MAX_WIDTH, tableau, value_text
+from penstock.table.tableau import MAX_WIDTH, row_texts, tableau
 
 __all__ = ["ChangelogTable", "Count", "changelog_lines", "row_count", "table_lines"]
 
@@ -36,7 +35,8 @@ def table_lines(
 ) -> Iterator[str]:
     """All rows, then the widths, then the lines."""
     source = iter(rows)
-    cells = [[_cell(v) for v in row] for row in islice(source, options.max_rows)]
+    cells_of = _cells(schema, options)
+    cells = [cells_of(row) for row in islice(source, options.max_rows)]
     count.rows, count.cut = len(cells), next(source, None) is not None
     heads = _heads(schema, options)
     columns = zip(*heads, *cells, strict=True) if heads[0] else iter(())
@@ -61,8 +61,9 @@ def changelog_lines(
     for i, head in enumerate(heads):
         yield _line(["op" if i == 0 else "", *head], widths)
     yield border
+    cells_of = _cells(schema, options)
     for row in rows:
-        yield _line([str(row.get_row_kind()), *(_cell(v) for v in row)], widths)
+        yield _line([str(row.get_row_kind()), *cells_of(row)], widths)
         count.rows += 1
     if count.rows:
         yield border
@@ -79,7 +80,7 @@ class ChangelogTable:
         self._lock = threading.Lock()
 
     def apply(self, row: Row) -> None:
-        key = repr([value_text(v) for v in row])
+        key = repr(list(row))
         with self._lock:
             same = self._alive.setdefault(key, [])
             if row.get_row_kind() not in _RETRACTS:
@@ -139,9 +140,12 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     return "|" + "|".join(f" {_fit(c, w)} " for c, w in zip(cells, widths, strict=True)) + "|"
 
 
-def _cell(value: Any) -> str:
-    """A value on one line."""
-    return value_text(value).replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
+def _cells(schema: ResolvedSchema, options: ClientOptions) -> Callable[[Row], list[str]]:
+    """The values of a row as texts, each on one line."""
+    texts = row_texts(schema, options.zone)
+    return lambda row: [
+        text.replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r") for text in texts(row)
+    ]
 
 
 def _fit(text: str, width: int) -> str:

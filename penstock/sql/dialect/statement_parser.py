@@ -356,8 +356,18 @@ class StatementParser(DdlParser):
     def _refuse_jar(self) -> st.Statement:
         return self._unsupported("JAR statements", "functions are Python here: there is no Java class path")
 
-    def _refuse_job(self) -> st.Statement:
-        return self._unsupported("STOP JOB", "jobs are steered by the command line and the REST API")
+    def _stop(self) -> st.Statement:
+        self._need("JOB")
+        job_id = self._text()
+        savepoint = drain = False
+        while self._match(TokenType.WITH):
+            if self._match_text_seq("SAVEPOINT"):
+                savepoint = True
+            elif savepoint and self._match_text_seq("DRAIN"):
+                drain = True
+            else:
+                self.raise_error("expected SAVEPOINT, and DRAIN only behind WITH SAVEPOINT")
+        return st.StopJobStatement(job_id, savepoint, drain, sql=self.sql)
 
     def _refuse_call(self) -> st.Statement:
         return self._unsupported("CALL", "no catalog here has procedures")
@@ -388,7 +398,7 @@ _STARTS = {
     "UNLOAD": "_unload",
     "ADD": "_refuse_jar",
     "REMOVE": "_refuse_jar",
-    "STOP": "_refuse_job",
+    "STOP": "_stop",
     "CALL": "_refuse_call",
     "COMPILE": "_compile",
 }

@@ -289,6 +289,15 @@ class EndStatementSetStatement(Statement):
 
 
 @dataclass(frozen=True)
+class StopJobStatement(Statement):
+    """STOP JOB 'id' [WITH SAVEPOINT [WITH DRAIN]]."""
+
+    job_id: str
+    with_savepoint: bool = False
+    with_drain: bool = False
+
+
+@dataclass(frozen=True)
 class ModuleStatement(Statement):
     """LOAD or UNLOAD MODULE."""
 

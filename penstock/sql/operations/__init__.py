@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.common.errors import NotSupportedError
 from penstock.sql.dialect import statements as st
-from penstock.sql.operations import ddl, dml, plans, row_changes
+from penstock.sql.operations import ddl, dml, jobs, plans, row_changes
 from penstock.sql.operations import explain as explaining
 from penstock.sql.operations import show as showing
 from penstock.sql.result import StatementResult
@@ -49,6 +49,7 @@ _HANDLERS: dict[type, Handler] = {
     st.SetStatement: showing.set_option,
     st.ResetStatement: showing.reset_option,
     st.AnalyzeTableStatement: showing.analyze,
+    st.StopJobStatement: jobs.stop_job,
     st.ModuleStatement: showing.module,
     st.ExplainStatement: explaining.explain,
     st.CompilePlanStatement: plans.compile_statement,

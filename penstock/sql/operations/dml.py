@@ -69,14 +69,24 @@ def run_inserts(session: SqlSession, statements: list[st.InsertStatement]) -> St
 
 def check_inserts(session: SqlSession, statement: st.Statement) -> None:
     """Raises what running INSERTs would raise before any job starts; other statements are not looked at."""
+    planned_inserts(session, statement)
+
+
+def planned_inserts(session: SqlSession, statement: st.Statement) -> list[InsertInto]:
+    """The sinks that a statement would write to, planned and validated; none if it is no INSERT.
+
+    For END they are those of the open set, which stays open.
+    """
     if isinstance(statement, st.EndStatementSetStatement):
         statements = list(session.pending_inserts or ())
     elif isinstance(statement, st.StatementSetStatement):
         statements = list(statement.inserts)
     else:
         statements = [statement] if isinstance(statement, st.InsertStatement) else []
-    for sink in [plan_insert(session, s) for s in statements]:
+    sinks = [plan_insert(session, s) for s in statements]
+    for sink in sinks:
         session.executor_of(sink).validate(sink)
+    return sinks
 
 
 def execute_sinks(session: SqlSession, sinks: list[InsertInto]) -> StatementResult:

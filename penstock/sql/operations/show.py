@@ -15,6 +15,7 @@ from penstock.common.errors import NotSupportedError, ValidationError
 from penstock.connectors.registry import find_connector
 from penstock.sql.dialect import statements as st
 from penstock.sql.functions import FUNCTIONS
+from penstock.sql.operations.jobs import describe_job, show_jobs
 from penstock.sql.operations.show_create import show_create
 from penstock.sql.result import StatementResult, ok, strings, table
 from penstock.sql.session_schema import resolved_schema
@@ -95,6 +96,8 @@ def show(session: SqlSession, statement: st.ShowStatement) -> StatementResult:
         return strings("current catalog name", [catalogs.current_catalog])
     if kind == "CURRENT DATABASE":
         return strings("current database name", [catalogs.current_database or ""])
+    if kind == "JOBS":
+        return show_jobs()
     if kind == "COLUMNS":
         return _columns(session, statement)
     if kind == "FULL MODULES":
@@ -191,6 +194,8 @@ def describe(session: SqlSession, statement: st.DescribeStatement) -> StatementR
         return table([("info name", _STRING), ("info value", _STRING)], rows)
     if statement.kind == "FUNCTION":
         return _describe_function(session, statement)
+    if statement.kind == "JOB":
+        return describe_job(statement.path[0])
     raise NotSupportedError(f"DESCRIBE {statement.kind}", "there is nothing of that kind here")
 
 

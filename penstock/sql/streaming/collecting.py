@@ -50,8 +50,11 @@ class Collected:
             self._last_epoch = max([c.epoch for c in new], default=self._last_epoch)
             self._changed.notify_all()
 
-    def rows(self, job: RunningJob) -> Iterator[Row]:
+    def rows(self, job: RunningJob) -> JobRows:
         """Rows until the job ends; leaving early cancels it."""
+        return JobRows(job, self._until_end(job))
+
+    def _until_end(self, job: RunningJob) -> Iterator[Row]:
         ended = False
         try:
             while True:
@@ -75,6 +78,23 @@ class Collected:
         for row, kind in zip(self._read(table.select(range(self._width))), kinds, strict=True):
             row.set_row_kind(_KINDS[kind])
             yield row
+
+
+class JobRows(Iterator[Row]):
+    """The rows of a query, and the job that makes them: whoever waits in another thread can cancel it."""
+
+    def __init__(self, job: RunningJob, rows: Iterator[Row]) -> None:
+        self.job = job
+        self._rows = rows
+
+    def __next__(self) -> Row:
+        return next(self._rows)
+
+    def close(self) -> None:
+        """Leaves the rows, which cancels the job if it runs; only for the thread that reads them."""
+        self._rows.close()  # type: ignore[attr-defined]
+        if not self.job.has_ended:  # nobody had begun to read
+            self.job.cancel()
 
 
 class CollectTableSink(Sink):

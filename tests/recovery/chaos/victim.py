@@ -25,7 +25,7 @@ from chaos import jobs
 from chaos.faults import Fault, Striker
 from penstock.common import points
 from penstock.common.errors import PenstockError
-from penstock.runtime import coordinator, in_process, progress, running_job, submit, worker
+from penstock.runtime import coordinator, in_process, job_registry, progress, submit, worker
 from penstock.runtime.in_process import InProcessEpochs
 from penstock.runtime.worker import LevelTask, WorkerState
 from penstock.sql.streaming import jobs as sql_jobs
@@ -141,7 +141,7 @@ def _taking_savepoint(striker: Striker, epoch: int) -> Any:
     """Also asks for a savepoint, after so many epochs, from a thread as a user would."""
 
     def ask() -> None:
-        for job in list(running_job._JOBS.values()):
+        for job in job_registry.jobs():
             with contextlib.suppress(Exception):
                 job.trigger_savepoint()
 
