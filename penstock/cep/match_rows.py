@@ -90,14 +90,10 @@ class RowsSoFar(Rows):
     def aggregate(self, variable: str | None, call: AggregateCall) -> Any:
         if variable is None:
             return call.result(call.update(call.create(), self._all(), None))
-
-        def add(accumulator: Any, row: Row) -> Any:
-            return call.update(accumulator, (row,), None)
-
         taken = self._taking.get(variable)
-        accumulator = call.create() if taken is None else taken.folded(call, call.create, add)
+        accumulator = call.create() if taken is None else taken.folded(call, call.create, call.update_one)
         if variable == self._own:
-            accumulator = add(unshared(accumulator), self._at_hand)
+            accumulator = call.update_one(unshared(accumulator), self._at_hand)
         return call.result(accumulator)
 
     def _all(self) -> list[Row]:

@@ -15,7 +15,7 @@ import copy
 from collections.abc import Callable, Mapping
 from typing import Any
 
-_SCALARS = (int, float, str, type(None))
+_SCALARS = frozenset((int, float, bool, str, type(None)))
 
 
 class Taken:
@@ -79,8 +79,9 @@ def with_event(taking: Taking, step: str, value: Any) -> Taking:
 
 def unshared(accumulator: Any) -> Any:
     """An accumulator that may be changed."""
-    if isinstance(accumulator, _SCALARS):
+    kind = type(accumulator)
+    if kind in _SCALARS:
         return accumulator
-    if type(accumulator) is list and all(isinstance(part, _SCALARS) for part in accumulator):
+    if kind is list and _SCALARS.issuperset(map(type, accumulator)):
         return accumulator.copy()
     return copy.deepcopy(accumulator)

@@ -30,6 +30,9 @@ class AggregateCall:
         # COUNT leaves out a row if any argument is NULL, the others look at the first.
         self._all_count = spec.function.upper() == "COUNT"
         self._partial = columns_getter(spec.args)
+        plain = len(spec.args) == 1 and spec.filter is None and not spec.partial
+        self._only: int | None = spec.args[0] if plain else None
+        """The column of a call that takes nothing but the values of one."""
 
     def update(self, acc: Any, rows: Sequence[Row], weights: Sequence[int] | None) -> Any:
         """Takes rows of one group in, in order; `weights` None means that all of them came."""
@@ -41,6 +44,13 @@ class AggregateCall:
             values: Sequence[Any] = self._values(rows) if self._args else rows
             return self.function.accumulate_many(acc, values)
         return self._update_in_order(acc, rows, weights)
+
+    def update_one(self, acc: Any, row: Row) -> Any:
+        """`update` with one row that came, without lists: conditions of patterns add a row at a time."""
+        if self._only is None:
+            return self.update(acc, (row,), None)
+        value = row[self._only]
+        return acc if value is None and self._skip else self.function.accumulate(acc, value)
 
     def _update_in_order(self, acc: Any, rows: Sequence[Row], weights: Sequence[int]) -> Any:
         accumulate, retract = self.function.accumulate, self.function.retract
