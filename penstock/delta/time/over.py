@@ -8,7 +8,8 @@ too far back leave it, and the results come out:
 
 Late rows: with UNBOUNDED PRECEDING a row at or behind the watermark is dropped. A bounded frame drops it only if its
 key has answered for that time or a later one; otherwise it is answered at the next watermark, as in Flink. And as
-there, a key that had no rows for one and a half times a RANGE is forgotten, which lets such a row begin anew.
+there, a key that had no rows for one and a half times a RANGE is forgotten, which lets such a row begin anew. A look
+whether it has to be, which finds that rows have come since, counts as an answer.
 
 By processing time rows are answered as they come, in RANGE frames at the end of their epoch.
 """
@@ -51,6 +52,12 @@ class _FrameState:
     def last_time(self) -> int | None:
         state = self._state.value()
         return None if state is None else state[2]
+
+    def answered(self, time_ms: int) -> None:
+        """Nothing of that time or before comes any more."""
+        state = self._state.value() or [self._functions.create(), [], None]
+        state[2] = time_ms
+        self._state.update(state)
 
     def clear(self) -> None:
         self._state.clear()
@@ -161,6 +168,8 @@ class EventTimeOver(_OverBase):
         self._waiting = backend.get_partitioned_state(MapStateDescriptor("waiting", pickled, pickled))
         # When the key is forgotten: [(due, due as Flink compares it)]; the last one is the current.
         self._cleanups = backend.get_partitioned_state(ValueStateDescriptor("cleanups", pickled))
+        # When that was planned before further rows came: a timer that finds nothing to do.
+        self._outdated = backend.get_partitioned_state(ValueStateDescriptor("outdated-cleanups", pickled))
 
     # --- rows ---------------------------------------------------------------------------------------------
 
@@ -186,6 +195,10 @@ class EventTimeOver(_OverBase):
                 return False
             if len(cleanups) > 1:  # the frame is still that of an earlier life of the key
                 since, answered = cleanups[-2][0], []
+            looks = self._outdated.value() or ()
+            answered.extend(
+                compared for due, compared in looks if due <= watermark and (since is None or due > since)
+            )
         for fires_at, arrivals in self._waiting.items():
             if fires_at <= watermark and (since is None or fires_at > since):
                 answered.extend(waiting_time for waiting_time, _ in arrivals)
@@ -210,6 +223,7 @@ class EventTimeOver(_OverBase):
         compared = time_ms + preceding_ms * 3 // 2 + 1
         due = max(compared, watermark + 1)
         if is_current:
+            self._outdated.update([*(self._outdated.value() or ()), cleanups[-1]])
             cleanups[-1] = (due, compared)
         else:
             cleanups.append((due, compared))
@@ -229,9 +243,27 @@ class EventTimeOver(_OverBase):
             cleanups = self._cleanups.value()
             if cleanups and cleanups[0][0] <= timer.time_ms:
                 self._forget(cleanups)
+            else:
+                self._look_in_vain(timer.time_ms)
+
+    def _look_in_vain(self, time_ms: int) -> None:
+        """The key was to be forgotten now, until further rows came."""
+        outdated: list[tuple[int, int]] = self._outdated.value() or []
+        looks = [compared for due, compared in outdated if due <= time_ms]
+        if looks:
+            self._frames.answered(looks[-1])
+            self._keep_looks(outdated, time_ms)
+
+    def _keep_looks(self, outdated: list[tuple[int, int]], after_ms: int) -> None:
+        left = [look for look in outdated if look[0] > after_ms]
+        if left:
+            self._outdated.update(left)
+        else:
+            self._outdated.clear()
 
     def _forget(self, cleanups: list[tuple[int, int]]) -> None:
         self._frames.clear()
+        self._keep_looks(self._outdated.value() or [], cleanups[0][0])
         if len(cleanups) > 1:
             self._cleanups.update(cleanups[1:])
         else:

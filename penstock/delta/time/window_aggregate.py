@@ -311,7 +311,9 @@ class WindowAggregate(_WindowAggregateBase):
         pieces = self._pieces(start, end)
         if not pieces:
             return
-        self._emit(key, self._merge(pieces), start, end)
+        # Flink puts the newest slice first, which LISTAGG shows.
+        newest_first = sorted(pieces, key=lambda pair: -_piece_order(pair[0])[0])
+        self._emit(key, self._merge(newest_first), start, end)
         oldest = start + window.step_ms
         for name, _ in pieces:
             if _piece_order(name)[0] == oldest:

@@ -69,8 +69,7 @@ class Key:
                 self.__init__()
                 return
             group = self.waiting.pop(time, [])
-            if group:
-                self.answered = time
+            self.answered = time  # also by a timer of a clean-up that was put off
             for index, row in enumerate(group):
                 before = self.rows + (group[: index + 1] if frame.rows else group)
                 if frame.preceding is not None and frame.rows:
