@@ -74,14 +74,17 @@ for _connector in (
 
 
 _NO_CLIENT = "penstock has no client for it"
+_HBASE = "its client is Java's, and no server could be had to test its gateways against"
 REFUSED: dict[str, str] = {
     **dict.fromkeys(
         (
-            "hbase-1.4", "hbase-2.2", "hbase-2.6", "kinesis", "kinesis-legacy", "firehose", "dynamodb", "sqs",
-            "pulsar", "upsert-pulsar", "cassandra", "mongodb", "paimon", "hudi", "prometheus",
+            "kinesis", "kinesis-legacy", "firehose", "dynamodb", "sqs", "pulsar", "upsert-pulsar", "cassandra",
+            "mongodb", "hudi", "prometheus",
         ),
         _NO_CLIENT,
     ),
+    **dict.fromkeys(("hbase-1.4", "hbase-2.2", "hbase-2.6"), _HBASE),
+    "paimon": "its library for Python, pypaimon 2.1, works with pyarrow before 20 only",
     "hive": "it needs Hive's own classes; its files can be read and written with 'filesystem'",
     "elasticsearch-6": "only the protocol of version 7 is spoken",
 }  # fmt: skip

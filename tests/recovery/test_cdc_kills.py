@@ -29,7 +29,7 @@ from tests.connectors.cdc.random_changes import RandomChanges
 MANY = KILLS > 5
 TIMES = KILLS if MANY else 2
 CHANGES_PER_KILL = 50_000 // KILLS if MANY else 1000
-ROWS, KEYS = 6000, 12_000
+ROWS, KEYS = 4000, 8000
 RECORDS_PER_EPOCH = 500
 JOB = pathlib.Path(__file__).with_name("cdc_job.py")
 CHANGES = pathlib.Path(__file__).parents[1] / "connectors" / "cdc" / "random_changes.py"

@@ -14,7 +14,7 @@ from processes import KILLS, Start, run_killing_drivers, run_killing_workers, st
 from tests.servers.postgres import PostgresServer
 
 KEYS = 8
-NUMBERS = 3000 * KILLS
+NUMBERS = 1600 * KILLS
 RECORDS_PER_EPOCH = 200
 JOB = pathlib.Path(__file__).with_name("jdbc_job.py")
 

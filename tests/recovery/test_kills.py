@@ -12,7 +12,7 @@ from functools import partial
 import pytest
 from processes import KILLS, Start, lines, run_killing_drivers, run_killing_workers, start
 
-NUMBERS = 4_000 * KILLS
+NUMBERS = 3_000 * KILLS
 RECORDS_PER_EPOCH = 400
 ALL_RECORDS = 1_000_000
 JOB = pathlib.Path(__file__).with_name("job.py")

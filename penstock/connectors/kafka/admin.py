@@ -19,7 +19,7 @@ from penstock.connectors.kafka.client import KafkaCluster
 LOG = logging.getLogger(__name__)
 _ATTEMPTS = 3
 _GRACE_S = 20.0
-"""How much longer than the cluster's timeout the client may take to say that it was exceeded."""
+"""How much longer than its own timeouts the client may take to say that they were exceeded."""
 
 
 @dataclass(frozen=True, order=True)

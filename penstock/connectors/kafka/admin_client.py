@@ -137,18 +137,16 @@ class KafkaAdminClient:
         if partitions is not None:
             places = [self._library.TopicPartition(p.topic, p.partition) for p in partitions]
         what = f"cannot read the offsets of group '{group}'"
-        deadline = time.monotonic() + self._timeout
+        deadline, patience_s = time.monotonic() + self._timeout, min(_PATIENCE_S, self._timeout / 2)
         while True:
-            found, error = self._group_offsets(group, places, settled)
+            found, error = self._group_offsets(group, places, settled, patience_s)
             if error is None:
                 break
-            codes = self._library.KafkaError
-            waits = error.code() in (codes.UNSTABLE_OFFSET_COMMIT, codes._TIMED_OUT)
             failure = self._failed(what, error)
-            if error.code() == codes._TIMED_OUT:
-                self._client = self._made()
-            if not waits or time.monotonic() > deadline:
+            if error.code() not in self._unsettled or time.monotonic() > deadline:
                 raise failure
+            if error.code() == self._library.KafkaError._TIMED_OUT:
+                self._client, patience_s = self._made(), min(2 * patience_s, self._timeout)
             time.sleep(_UNSETTLED_S)
         return {
             KafkaTopicPartition(p.topic, p.partition): (p.offset, p.metadata or "")
@@ -156,20 +154,30 @@ class KafkaAdminClient:
             if p.offset >= 0
         }
 
-    def _group_offsets(self, group: str, places: Any, settled: bool) -> tuple[Sequence[Any], Any]:
+    @property
+    def _unsettled(self) -> tuple[int, ...]:
+        """What is said while a transaction is undecided or a coordinator starts."""
+        k = self._library.KafkaError
+        return (
+            k.UNSTABLE_OFFSET_COMMIT, k._TIMED_OUT, k.COORDINATOR_LOAD_IN_PROGRESS, k.COORDINATOR_NOT_AVAILABLE,
+            k.NOT_COORDINATOR,
+        )  # fmt: skip
+
+    def _group_offsets(
+        self, group: str, places: Any, settled: bool, patience_s: float
+    ) -> tuple[Sequence[Any], Any]:
         """What one request finds, or its error.
 
         A client may wait without end for the coordinator of a group that was on a broker which went away, also when
         the broker is back; so nobody waits long, and another client asks.
         """
         request = self._library.ConsumerGroupTopicPartitions(group, places)
-        patience = min(_PATIENCE_S, self._timeout / 2)
         client = self._client  # held until it has answered: one that nobody holds gives up its calls
         try:
             asked = client.list_consumer_group_offsets(
-                [request], require_stable=settled, request_timeout=patience
+                [request], require_stable=settled, request_timeout=patience_s
             )
-            found = asked[group].result(patience + 1).topic_partitions or ()
+            found = asked[group].result(patience_s + 1).topic_partitions or ()
         except self._library.KafkaException as error:
             return (), error.args[0]
         except FutureTimeout:

@@ -32,7 +32,7 @@ from penstock.connectors.kafka.frames import packed, read_frame, write_frame
 LOG = logging.getLogger(__name__)
 _MOST_PROCESSES = 8
 _LAST_WORDS = 5
-_START_S = 60.0
+_START_S = 120.0
 _END_S = 10.0
 _PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from penstock.connectors.kafka.client_process import main; main()"
 

@@ -49,8 +49,9 @@ _OFFSETS_KEPT_MS = 7 * 24 * 3600 * 1000
 """How long brokers keep the offsets of a group without members (offsets.retention.minutes)."""
 _ATTEMPTS = 3
 _MARK_PATIENCE_S = 7.0
-"""A mark is one small request. The library waits for it without end when the group's broker goes down meanwhile."""
-_GRACE_S = 15.0
+"""A mark is one small request. The library waits for it without end when the group's broker goes down meanwhile. A
+broker may also be slow, so each attempt waits three times as long as the one before."""
+_GRACE_S = 30.0
 """How much longer than its own timeouts a client may take to say that they were exceeded."""
 _AT_ONCE = 8
 
@@ -163,7 +164,8 @@ class _Publisher:
                     LOG.info("epoch %d of '%s' was published before", transaction.epoch, self._id)
                     return
                 left_out = self._doubt(transaction, self._marks) and self._decision(transaction) == "skip"
-                self._send(client, transaction, () if left_out else transaction.blocks())
+                patience_s = min(self._cluster.timeout_s, _MARK_PATIENCE_S * 3 ** (attempt - 1))
+                self._send(client, transaction, () if left_out else transaction.blocks(), patience_s)
                 self._marks = {transaction.mark}
                 return
             except (Again, ClientLost) as again:
@@ -235,14 +237,16 @@ class _Publisher:
         error.retryable = False
         raise error
 
-    def _send(self, client: Apart, transaction: KafkaTransaction, blocks: Iterable[bytes]) -> None:
+    def _send(
+        self, client: Apart, transaction: KafkaTransaction, blocks: Iterable[bytes], mark_s: float
+    ) -> None:
         """One transaction: the messages and the mark. A mark alone lets the next epochs go on."""
         timeout_s = self._cluster.timeout_s
         try:
             client.call("begin", self._not_published(transaction), timeout_s=_GRACE_S)
             self._send_blocks(client, blocks)
             mark = transaction.topics[0], transaction.epoch, str(transaction.mark)
-            client.call("mark", *mark, timeout_s=min(timeout_s, _MARK_PATIENCE_S))
+            client.call("mark", *mark, timeout_s=mark_s)
             client.call("commit", timeout_s=2 * timeout_s + _GRACE_S)
         except Fenced:
             self.forget()
