@@ -32,7 +32,8 @@ from penstock.runtime.dead_letter_output import DeadLetterGathering
 from penstock.runtime.pacing import Pacing
 from penstock.runtime.plan import JobDefinition, LevelPlan, SourcePlan, SubtaskReport
 from penstock.runtime.progress import SINK_STATES, JobProgress
-from penstock.runtime.restoring import where_to_go_on_from
+from penstock.runtime.rescaling import Reactive, Replanned, Wanted, dealt_out, planners_of
+from penstock.runtime.restoring import plan_restore, restored_progress, where_to_go_on_from
 from penstock.runtime.sink_coordination import coordinate
 from penstock.runtime.source_planner import SourcePlanner
 from penstock.runtime.statistics import JobStatistics
@@ -114,6 +115,8 @@ class Coordinator:
         settings: CoordinatorSettings,
         progress: JobProgress | None = None,
         sink_coordinators: Mapping[OperatorUid, SinkCoordinator] | None = None,
+        replan: Callable[[Wanted], Replanned] | None = None,
+        reactive: Reactive | None = None,
     ) -> None:
         self.job = job
         self.progress = progress or JobProgress()
@@ -137,6 +140,8 @@ class Coordinator:
         self._takes_requests = True
         self._cancelled = False
         self._unpublished: CheckpointMetadata | None = None
+        self._replan = replan
+        self._reactive = reactive
         # Whether elements wait in subtasks; of a restored job nobody knows before its first epoch.
         self._waiting = progress is not None
 
@@ -175,6 +180,35 @@ class Coordinator:
             self._next_attempt()  # the job goes on, but not with what this epoch left in the workers
             raise
 
+    def rescale(self, wanted: Wanted) -> None:
+        """Goes on with another parallelism. Only as an action of `between_epochs`.
+
+        Raises:
+            ValidationError: The program cannot have it; the job goes on as it was.
+        """
+        if self._replan is None or self.progress.ended:
+            return
+        planned = self._replan(wanted)
+        job, graph = planned.job, planned.graph
+        if [n.parallelism for n in graph.nodes] == [n.parallelism for n in self.job.graph.nodes]:
+            return
+        committed = self.describe(self.progress)
+        plan = plan_restore(graph, committed, allow_non_restored=False)
+        progress = dealt_out(restored_progress(graph, committed, plan, self.progress.claimed), graph.nodes)
+        sources = planners_of(graph, job, self._sources)
+        self._runner.close()  # before tasks of the new kind begin: functions are closed, then opened
+        former, self._sources = self._sources, sources
+        for source in former:
+            source.enumerator.close()
+        self.job, self.progress, self._runner = job, progress, planned.make_runner()
+        self.statistics.job = job
+        self._dead_letters = DeadLetterGathering(job)
+        self._next_attempt()
+        self._next_timer_ms, self._waiting = (
+            0,
+            True,
+        )  # nobody knows before the first epoch, as after a restore
+
     # -- the loop ------------------------------------------------------------------------------------
 
     def run(self) -> None:
@@ -184,6 +218,7 @@ class Coordinator:
                 if self._unpublished is None and self._serve_requests():
                     return
                 try:
+                    self._react()
                     if not self._step():
                         self._wait()
                 except Exception as error:
@@ -191,6 +226,14 @@ class Coordinator:
         finally:
             self._refuse_requests()
             self._close()
+
+    def _react(self) -> None:
+        wanted = self._reactive.change() if self._reactive and self._unpublished is None else None
+        if wanted is not None:
+            LOG.info(
+                "job '%s': Spark runs %d tasks at a time, and so does the job", self.job.job_name, wanted
+            )
+            self.rescale(wanted)
 
     def _finished(self) -> bool:
         if self._unpublished is not None:

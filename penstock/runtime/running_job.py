@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock.checkpoint.contents import StateContents
@@ -201,6 +201,18 @@ class RunningJob:
         path = self._ask(stop, ends_job=True)
         self._done.wait()
         return path
+
+    def rescale(self, parallelism: int | Mapping[str, int]) -> None:
+        """Goes on with another parallelism after the epoch that runs; returns when that is so.
+
+        Args:
+            parallelism: For all operators to which the program has not given one, or by operator uid.
+
+        Raises:
+            ValidationError: There is no such operator, or it cannot have that parallelism; the job goes on as it was.
+            JobEndedError: The job has ended.
+        """
+        self._ask(lambda: self._coordinator.rescale(parallelism) or "", ends_job=False)  # type: ignore[func-returns-value]
 
     def _ask(self, action: Callable[[], str], ends_job: bool) -> str:
         request: LoopRequest = self._coordinator.between_epochs(action, ends_job)

@@ -55,6 +55,7 @@ from penstock.runtime.identity import JobIdentity, choose_identity, mark_ended
 from penstock.runtime.pacing import COMFORTABLE_BYTES, LIMIT_FACTOR, Pacing
 from penstock.runtime.plan import JobDefinition
 from penstock.runtime.progress import JobProgress
+from penstock.runtime.rescaling import Reactive, Replanned, Wanted, rescaled_graph
 from penstock.runtime.restoring import (
     find_restore_point,
     plan_restore,
@@ -65,6 +66,7 @@ from penstock.runtime.running_job import RunningJob
 from penstock.runtime.source_planner import SourcePlanner
 from penstock.runtime.spark.epoch_job import EpochJobs
 from penstock.runtime.spark.session import get_spark
+from penstock.runtime.spark.slots import Slots
 from penstock.runtime.spark.workers import run_in_tasks
 from penstock.runtime.tables.sink import TableSinkOperator
 from penstock.runtime.tables.source import TableSourceOperator
@@ -73,6 +75,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _LARGE_STATE_BYTES = 32 << 20
+REACTIVE_MODE = "scheduler-mode"
 
 
 def submit_job(
@@ -129,9 +132,42 @@ def submit_job(
         ),
         progress,
         _sink_coordinators(graph),
+        _replanner(sinks, configuration, job_name, place, graph, make_runner),
+        _reactive(configuration),
     )
     write_savepoint = _savepoint_writer(coordinator, configuration, run)
     return RunningJob(job_name, coordinator, write_savepoint, place.end).start()
+
+
+def _replanner(
+    sinks: Sequence[Transformation], configuration: Configuration, job_name: str, place: _Place, graph: StreamGraph,
+    make_runner: Callable[[JobDefinition], EpochRunner] | None,
+) -> Callable[[Wanted], Replanned]:  # fmt: skip
+    """Plans the program again with another parallelism."""
+    newest = [graph]
+
+    def replan(wanted: Wanted) -> Replanned:
+        if newest[0].settings.batch_mode:
+            raise ValidationError("a job in BATCH mode is one epoch: there is no moment to rescale it")
+        made = rescaled_graph(sinks, newest[0].settings, newest[0], wanted)
+        job = _define(made, configuration, job_name, place)
+        newest[0] = made
+        runner = (lambda: make_runner(job)) if make_runner else (lambda: _on_spark(job, configuration))
+        return Replanned(job, made, runner)
+
+    return replan
+
+
+def _reactive(configuration: Configuration) -> Reactive | None:
+    """For `scheduler-mode: reactive`; in Flink it wants the adaptive scheduler, which it implies here."""
+    mode = (configuration.get_string(REACTIVE_MODE, "") or "").lower()
+    if mode in ("", "none"):
+        return None
+    if mode != "reactive":
+        raise ValidationError(f"{REACTIVE_MODE} is '{mode}'", do="use reactive, or leave it out")
+    spark = get_spark(_spark_options(configuration)).sparkContext
+    slots = Slots(spark)
+    return Reactive(lambda: len(slots.current()))
 
 
 def _comfortable_bytes(limit_bytes: int | None) -> int:
