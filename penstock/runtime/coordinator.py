@@ -66,6 +66,8 @@ class CoordinatorSettings:
     retained_checkpoints: int = 1
     commit_attempts: int = 5
     run_all_in_one_epoch: bool = False
+    checkpoint_interval_ms: float | None = None
+    """At least so long between two checkpoints; None: every epoch is one."""
     limit_ms: float | None = None
     """For how long the tasks of an epoch take input; what they have not processed then waits for the next epoch."""
     max_epochs: int | None = None
@@ -140,6 +142,11 @@ class Coordinator:
         self._takes_requests = True
         self._cancelled = False
         self._unpublished: CheckpointMetadata | None = None
+        self._pending: dict[OperatorUid, list[Any]] = {}
+        """Output of epochs since the last checkpoint; the next one makes it durable, then it is published."""
+        self._checkpointed = self.progress.epoch
+        self._checkpoint_count = 0
+        self._next_checkpoint = time.monotonic() + (settings.checkpoint_interval_ms or 0) / 1000
         self._replan = replan
         self._reactive = reactive
         # Whether elements wait in subtasks; of a restored job nobody knows before its first epoch.
@@ -246,6 +253,9 @@ class Coordinator:
         if self._unpublished is not None:  # the epoch has happened, its output was not made visible
             self._publish(self._unpublished)
             return True
+        if self._checkpointed != self.progress.epoch and (self._requests or self._is_due()):
+            self._publish(self._checkpoint(self.progress, self._pending))
+            return True
         now_ms = self._settings.clock_ms()
         plans, worthwhile = self._plan_sources(now_ms)
         timer_due = self._next_timer_ms is not None and self._next_timer_ms <= now_ms
@@ -300,8 +310,7 @@ class Coordinator:
         ends = coordinate(self._sink_coordinators, reports, progress.sinks, now_ms, progress.ended)
         self._dead_letters.add(ends.commits, reports, epoch, now_ms)
         progress = replace(progress, sinks=ends.states)
-        metadata = self._commit(epoch, progress, ends.commits)  # after this line the epoch has happened
-        self._publish(metadata)
+        self._commit(progress, ends.commits)  # after this line the epoch has happened
         ended = time.perf_counter()
         growth_bytes = max((report.growth_bytes for report in reports), default=0)
         self._pacing.observe(
@@ -341,17 +350,29 @@ class Coordinator:
             )
         return plans
 
-    def _commit(
-        self, epoch: EpochId, progress: JobProgress, commits: dict[OperatorUid, list[Any]]
-    ) -> CheckpointMetadata:
+    def _commit(self, progress: JobProgress, commits: dict[OperatorUid, list[Any]]) -> None:
+        """The epoch's checkpoint; between two checkpoints the driver alone knows of it, and keeps its output."""
+        pending = {uid: [*self._pending.get(uid, ()), *items] for uid, items in commits.items()}
+        pending = {**self._pending, **pending}
+        if self._is_due() or progress.ended or progress.epoch == self._settings.max_epochs:
+            self._publish(self._checkpoint(progress, pending))
+        else:
+            self.progress, self._pending = progress, pending
+
+    def _is_due(self) -> bool:
+        return self._settings.checkpoint_interval_ms is None or time.monotonic() >= self._next_checkpoint
+
+    def _checkpoint(self, progress: JobProgress, commits: dict[OperatorUid, list[Any]]) -> CheckpointMetadata:
         metadata = self.describe(progress, commits)
         if self._settings.durable:
             reach(Point.METADATA_NEXT)
             self._storage.write_metadata(metadata)
             reach(Point.METADATA_WRITTEN)
-        self.progress = progress
+        self.progress, self._checkpointed, self._pending = progress, progress.epoch, {}
         self._unpublished = metadata
-        if epoch % RETAIN_EVERY_EPOCHS == 0:
+        self._next_checkpoint = time.monotonic() + (self._settings.checkpoint_interval_ms or 0) / 1000
+        self._checkpoint_count += 1
+        if self._checkpoint_count % RETAIN_EVERY_EPOCHS == 0:
             self._storage.retain(self._settings.retained_checkpoints)
         return metadata
 
@@ -429,6 +450,8 @@ class Coordinator:
             until_ms = min(until_ms, now_ms + IDLE_POLL_MS)
         if self._next_timer_ms is not None:
             until_ms = min(until_ms, self._next_timer_ms)
+        if self._checkpointed != self.progress.epoch:
+            until_ms = min(until_ms, now_ms + int((self._next_checkpoint - time.monotonic()) * 1000))
         with self._wake:
             if not self._cancelled and not self._requests:
                 self._wake.wait(max(1, until_ms - now_ms) / 1000)
@@ -461,7 +484,9 @@ class Coordinator:
         self.progress = self.progress.restarted()
 
     def _serve_requests(self) -> bool:
-        """Runs what others asked for; True if that ended the job."""
+        """Runs what others asked for; True if that ended the job. They wait until all is in a checkpoint."""
+        if self._checkpointed != self.progress.epoch:
+            return False
         with self._wake:
             requests, self._requests = self._requests, []
         for request in requests:

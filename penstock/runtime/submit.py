@@ -5,6 +5,7 @@ transformations ─▶ stream graph ─▶ stages ─▶ job definition (broadca
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import tempfile
@@ -74,6 +75,7 @@ from penstock.runtime.tables.source import TableSourceOperator
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+LOG = logging.getLogger(__name__)
 _LARGE_STATE_BYTES = 32 << 20
 REACTIVE_MODE = "scheduler-mode"
 
@@ -128,6 +130,7 @@ def submit_job(
             durable=place.durable,
             retained_checkpoints=configuration.get(CheckpointingOptions.NUM_RETAINED),
             run_all_in_one_epoch=job.batch_mode,
+            checkpoint_interval_ms=_interval_ms(configuration, committers) if place.durable else None,
             limit_ms=None if job.batch_mode or fixed else LIMIT_FACTOR * target_ms,
         ),
         progress,
@@ -137,6 +140,21 @@ def submit_job(
     )
     write_savepoint = _savepoint_writer(coordinator, configuration, run)
     return RunningJob(job_name, coordinator, write_savepoint, place.end).start()
+
+
+def _interval_ms(configuration: Configuration, committers: dict[OperatorUid, Committer]) -> float | None:
+    """How long a checkpoint's output gathers; None: every epoch is a checkpoint."""
+    if not configuration.contains(CheckpointingOptions.INTERVAL):
+        return None
+    interval_ms = to_millis(configuration.get(CheckpointingOptions.INTERVAL))
+    one_by_one = sorted(type(c).__name__ for c in committers.values() if not c.takes_several_epochs)
+    if interval_ms > 0 and one_by_one:
+        LOG.warning(
+            "%s has no effect: every epoch is a checkpoint, because %s publishes epoch by epoch",
+            CheckpointingOptions.INTERVAL.key,
+            ", ".join(one_by_one),
+        )
+    return interval_ms if interval_ms > 0 and not one_by_one else None
 
 
 def _replanner(

@@ -78,6 +78,7 @@ class Round:
         self._job = self._chance.choice(["stream", "stream", "sql"])
         self._kinds: Counter[str] = Counter()
         self._inline = self._chance.choice([64, 256 * 1024])
+        self._interval = self._chance.choice([{}, {"execution.checkpointing.interval": "100 ms"}])
         self._undetected = ""
         self._ended = False
         self._stopped = False
@@ -103,7 +104,8 @@ class Round:
 
     def _victim(self, faults: list[Fault], **more: object) -> int:
         chosen = {
-            "inline_bytes": self._inline, "records": RECORDS[self._job], "retain_every": 4, **more,
+            "inline_bytes": self._inline, "records": RECORDS[self._job], "retain_every": 4,
+            "settings": self._interval, **more,
         }  # fmt: skip
         return self._victims.run(self._job, self._folder, NUMBERS, faults=faults, **chosen)  # type: ignore[arg-type]
 
