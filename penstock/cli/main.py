@@ -1,4 +1,4 @@
-"""`penstock run job.py`, `penstock sql`, `penstock state`, `penstock shell`, `penstock version`."""
+"""`penstock run job.py`, `penstock sql`, `penstock state`, `penstock replay`, `penstock shell` and others."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from penstock import __version__
+from penstock.cli.replay import replay
 from penstock.cli.state import app as state_app
 from penstock.common.errors import PenstockError, ValidationError
 
@@ -20,6 +21,7 @@ app = typer.Typer(
 )
 
 app.add_typer(state_app, name="state")
+app.command("replay")(replay)
 
 _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 EXIT_FAILED = 1

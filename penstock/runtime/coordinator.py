@@ -29,9 +29,10 @@ from penstock.common.points import Point, reach
 from penstock.common.restart import RestartStrategy
 from penstock.connectors.sink import Committer, SinkCoordinator
 from penstock.runtime.dead_letter_output import DeadLetterGathering
+from penstock.runtime.epoch_inputs import EPOCH_INPUTS, EpochInput, as_read, input_of, keep_failed, with_names
 from penstock.runtime.pacing import Pacing
 from penstock.runtime.plan import JobDefinition, LevelPlan, SourcePlan, SubtaskReport
-from penstock.runtime.progress import SINK_STATES, JobProgress
+from penstock.runtime.progress import SINK_STATES, JobProgress, level_plans
 from penstock.runtime.rescaling import Reactive, Replanned, Wanted, dealt_out, planners_of
 from penstock.runtime.restoring import plan_restore, restored_progress, where_to_go_on_from
 from penstock.runtime.sink_coordination import coordinate
@@ -146,6 +147,9 @@ class Coordinator:
         """Output of epochs since the last checkpoint; the next one makes it durable, then it is published."""
         self._checkpointed = self.progress.epoch
         self._checkpoint_count = 0
+        self._inputs: list[EpochInput] = []
+        """What the epochs since the last checkpoint were given."""
+        self._running: EpochInput | None = None
         self._next_checkpoint = time.monotonic() + (settings.checkpoint_interval_ms or 0) / 1000
         self._replan = replan
         self._reactive = reactive
@@ -301,7 +305,10 @@ class Coordinator:
     ) -> None:
         started = time.perf_counter()
         self._adopt_packed_deltas()
-        plans = self._level_plans(epoch, now_ms, sources, limit_ms)
+        plans = level_plans(
+            self.job, self.progress, epoch, self._run_id, self._attempt_number, now_ms, sources, limit_ms
+        )
+        given = self._running = input_of(self.job, epoch, now_ms, sources)
         reach(Point.PLANNED)
         reports = self._runner.run(plans)  # the one Spark job of this epoch
         ran = time.perf_counter()
@@ -310,6 +317,7 @@ class Coordinator:
         ends = coordinate(self._sink_coordinators, reports, progress.sinks, now_ms, progress.ended)
         self._dead_letters.add(ends.commits, reports, epoch, now_ms)
         progress = replace(progress, sinks=ends.states)
+        self._inputs = [*(i for i in self._inputs if i.epoch < epoch), as_read(given, reports)]
         self._commit(progress, ends.commits)  # after this line the epoch has happened
         ended = time.perf_counter()
         growth_bytes = max((report.growth_bytes for report in reports), default=0)
@@ -331,25 +339,6 @@ class Coordinator:
                 self.progress = self.progress.with_handle(*place, handle)
         self._packer.ask(self.progress.keyed_handles())
 
-    def _level_plans(
-        self,
-        epoch: EpochId,
-        now_ms: int,
-        sources: dict[tuple[int, int], SourcePlan],
-        limit_ms: float | None,
-    ) -> list[LevelPlan]:
-        plans = []
-        for level, stage_ids in enumerate(self.job.stages.levels):
-            subtasks = tuple(
-                self.progress.subtask_plan(self.job, stage_id, subtask, sources)
-                for stage_id in stage_ids
-                for subtask in range(self.job.stages.stages[stage_id].parallelism)
-            )
-            plans.append(
-                LevelPlan(epoch, self._run_id, self._attempt_number, now_ms, level, subtasks, limit_ms)
-            )
-        return plans
-
     def _commit(self, progress: JobProgress, commits: dict[OperatorUid, list[Any]]) -> None:
         """The epoch's checkpoint; between two checkpoints the driver alone knows of it, and keeps its output."""
         pending = {uid: [*self._pending.get(uid, ()), *items] for uid, items in commits.items()}
@@ -369,6 +358,7 @@ class Coordinator:
             self._storage.write_metadata(metadata)
             reach(Point.METADATA_WRITTEN)
         self.progress, self._checkpointed, self._pending = progress, progress.epoch, {}
+        self._inputs = []
         self._unpublished = metadata
         self._next_checkpoint = time.monotonic() + (self._settings.checkpoint_interval_ms or 0) / 1000
         self._checkpoint_count += 1
@@ -407,8 +397,15 @@ class Coordinator:
             sources=sources,
             commits=tuple(PendingCommit(uid, tuple(items)) for uid, items in (commits or {}).items()),
             finished=progress.ended,
-            properties={SINK_STATES: dict(progress.sinks)} if progress.sinks else {},
+            properties={
+                **({SINK_STATES: dict(progress.sinks)} if progress.sinks else {}),
+                **({EPOCH_INPUTS: self._named_inputs(sources)} if self._inputs else {}),
+            },
         )
+
+    def _named_inputs(self, sources: Mapping[OperatorUid, SourceCheckpoint]) -> tuple[EpochInput, ...]:
+        known = {uid: source.splits for uid, source in sources.items()}
+        return tuple(with_names(given, known) for given in self._inputs)
 
     def _publish(self, metadata: CheckpointMetadata) -> None:
         reach(Point.PUBLISH_NEXT)
@@ -467,6 +464,7 @@ class Coordinator:
             error.do = where_to_go_on_from(self._storage, self.job)
         if isinstance(error, WorkerMemoryError):
             self._pacing.too_large()
+        self._keep_failed(error)
         delay_ms = self._restart.on_failure(self._settings.clock_ms()) if _worth_a_retry(error) else None
         if delay_ms is None:
             raise error
@@ -476,6 +474,14 @@ class Coordinator:
         with self._wake:
             if not self._cancelled:
                 self._wake.wait(delay_ms / 1000)
+
+    def _keep_failed(self, error: Exception) -> None:
+        """Leaves what the failed epoch was given, for a replay; a job does not fail for want of that."""
+        if self._settings.durable and self._running is not None and self._running.epoch > self.progress.epoch:
+            try:
+                keep_failed(self._storage, [*self._inputs, replace(self._running, error=str(error))])
+            except Exception as refused:
+                LOG.debug("the failed epoch is not kept: %s", refused)
 
     def _next_attempt(self) -> None:
         """What the workers have in memory is not used any more: functions are opened anew, state is restored."""

@@ -31,6 +31,7 @@ from penstock.common.options import (
     StateOptions,
     WorkerOptions,
 )
+from penstock.common.pickling import ship
 from penstock.common.points import Point, reach
 from penstock.common.restart import RestartStrategy
 from penstock.common.table_type import TableTypeInfo
@@ -52,6 +53,7 @@ from penstock.operators.source import SourceOperator
 from penstock.runtime.coordinator import Coordinator, CoordinatorSettings, EpochRunner, publish_commits
 from penstock.runtime.dead_letter_output import dead_letter_committer
 from penstock.runtime.dependencies import bring_along, collect_dependencies
+from penstock.runtime.epoch_inputs import keep_definition
 from penstock.runtime.identity import JobIdentity, choose_identity, mark_ended
 from penstock.runtime.pacing import COMFORTABLE_BYTES, LIMIT_FACTOR, Pacing
 from penstock.runtime.plan import JobDefinition
@@ -105,6 +107,8 @@ def submit_job(
     committers = {**_committers(graph), **dead_letter_committer(configuration)}
     run = one_by_one if make_runner else _in_tasks(configuration)
     progress, restored = _restored(graph, job, configuration, place, committers, run)
+    if place.durable:
+        keep_definition(place.storage, ship(job))
     sources = [
         SourcePlanner(node, job.configuration, restored.get(node.uid))
         for node in graph.nodes
@@ -170,6 +174,8 @@ def _replanner(
         made = rescaled_graph(sinks, newest[0].settings, newest[0], wanted)
         job = _define(made, configuration, job_name, place)
         newest[0] = made
+        if place.durable:
+            keep_definition(place.storage, ship(job))
         runner = (lambda: make_runner(job)) if make_runner else (lambda: _on_spark(job, configuration))
         return Replanned(job, made, runner)
 
