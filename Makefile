@@ -60,17 +60,21 @@ conformance-expressions-all: setup
 conformance-ways: setup
 	$(RUN) --skips docs/differences.md --mode streaming --ways all $(STREAMING) $(addprefix tests/conformance/sql/,functions types ddl)
 
-# Workers and drivers are killed with SIGKILL in the middle of epochs, 5 times each; with a broker of Kafka 20 times.
+# Crashes at every point of the epoch protocol, and a slice of `make chaos`; workers, drivers and brokers are killed.
 recovery: setup
 	$(BIN)/python -m pytest tests/recovery
 
-# The same, 50 times each; with a broker of Kafka 200 times.
+# Faults of all kinds against two jobs, most of them without Spark, some on local Spark and on a standalone cluster;
+# prints a table. The same SEED gives the same faults. Then kills against Kafka and databases, 50 times each.
+SEED ?= $(shell date +%s)
+FAULTS ?= 1000
 chaos: setup
-	PENSTOCK_KILLS=50 $(BIN)/python -m pytest tests/recovery tests/connectors/kafka/test_kafka_jobs.py
+	PYTHONPATH=.:tests/recovery $(BIN)/python -m chaos $(FAULTS) $(SEED)
+	PENSTOCK_KILLS=50 $(BIN)/python -m pytest tests/recovery tests/connectors/kafka/test_kafka_jobs.py \
+		--ignore=tests/recovery/chaos
 
 # Random streaming SQL programs against DuckDB; SEED=n runs the same programs again. On Spark, but Python stages run in
 # the driver; `make unit` has some with workers.
-SEED ?= $(shell date +%s)
 PROGRAMS ?= 500
 differential: setup
 	@echo "SEED=$(SEED)"

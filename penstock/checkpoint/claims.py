@@ -60,7 +60,8 @@ def _named_by_others(folder: str) -> set[str]:
     match = _CHECKPOINT.match(folder)
     if match is None:
         return set()
-    filesystem_for(folder)[0].delete(f"{folder}/_metadata")  # its own files do not count
+    for name in ("_metadata_copy", "_metadata"):  # its own files do not count
+        filesystem_for(folder)[0].delete(f"{folder}/{name}")
     return CheckpointStorage(match[1], match[2]).named_files()
 
 

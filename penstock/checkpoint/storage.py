@@ -8,6 +8,7 @@ A state file is never changed. It is deleted when no retained checkpoint names i
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import re
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from xxhash import xxh3_64, xxh3_64_hexdigest
 
 from penstock.checkpoint.claims import release_claimed
 from penstock.checkpoint.encoding import decode_metadata, encode_metadata
-from penstock.checkpoint.filesystem import Slices, filesystem_for
+from penstock.checkpoint.filesystem import FileSystem, LocalFileSystem, Slices, filesystem_for
 from penstock.checkpoint.handles import FileRef
 from penstock.checkpoint.metadata import CheckpointMetadata
 from penstock.common.errors import CheckpointError, DamagedStateError
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from penstock.checkpoint.savepoint import RunAll
 
 METADATA_FILE = "_metadata"
+COPY_FILE = "_metadata_copy"
+"""The same bytes once more, on a local disk."""
 SAVEPOINT_PROPERTY = "penstock.savepoint"
 """Set in the metadata of a savepoint, whose keyed state is not in state files."""
 _CHECKPOINT = re.compile(r"chk-(\d+)$")
@@ -87,7 +90,13 @@ class CheckpointStorage:
     def write_metadata(self, metadata: CheckpointMetadata) -> str:
         """Commits an epoch: after this returns, it has happened. Returns the checkpoint's path."""
         path = self.checkpoint_path(metadata.epoch)
-        self._files.write(f"{path}/{METADATA_FILE}", encode_metadata(metadata))
+        data = encode_metadata(metadata)
+        self._files.write(f"{path}/{METADATA_FILE}", data)
+        if self.durable and isinstance(self._files, LocalFileSystem):
+            # Output is published next, so nobody can go on from an older checkpoint without repeating it: if a disk
+            # changes a byte of the file, this one is read. Remote stores keep copies themselves.
+            with contextlib.suppress(OSError):
+                LocalFileSystem(synced=False).write(f"{path}/{COPY_FILE}", data)
         self._known[metadata.epoch] = metadata
         return path
 
@@ -111,29 +120,32 @@ class CheckpointStorage:
         return sorted(EpochId(int(match[1])) for match in found if match)
 
     def newest_complete(self) -> CheckpointMetadata | None:
-        """The newest checkpoint that can be read; damaged ones are passed over with a warning.
+        """The newest checkpoint; folders without metadata are passed over, those epochs were not committed.
 
         Raises:
-            DamagedStateError: There are checkpoints, and none can be read: that is no first start.
+            DamagedStateError: Its metadata cannot be read. Its output may be visible, so to go on from an older one
+                would repeat that: somebody has to decide it.
         """
-        damaged = []
         for epoch in reversed(self.list_checkpoints()):
             path = self.checkpoint_path(epoch)
             try:
                 return read_metadata(path)
             except CheckpointError as error:
-                _log.warning("checkpoint %s is not usable: %s", epoch, error)
-            if METADATA_FILE in self._files.names(
-                path
-            ):  # else the process died before the epoch was committed
-                damaged.append(path)
-        if damaged:
-            raise DamagedStateError(
-                f"none of the job's checkpoints can be read: {', '.join(damaged)}",
-                where=self.root,
-                do="start from a savepoint (execution.state-recovery.path), or delete the folder to start anew",
-            )
+                if not {METADATA_FILE, COPY_FILE} & set(self._files.names(path)):
+                    _log.info("checkpoint %s is not complete", epoch)
+                    continue
+                raise self._newest_is_damaged(path) from error
         return None
+
+    def _newest_is_damaged(self, path: str) -> DamagedStateError:
+        older = self.usable()
+        named = "\n".join(older) if older else "a savepoint; no other checkpoint is usable"
+        return DamagedStateError(
+            "the metadata of the job's newest checkpoint is damaged",
+            where=path,
+            do="mend it from a copy, or start from another one with execution.state-recovery.path; output since then "
+            f"may be repeated. Or delete the job's folder to start anew. Usable:\n{named}",
+        )
 
     def usable(self) -> list[str]:
         """Paths of the checkpoints that a job can go on from, newest first: all their files are as written.
@@ -247,11 +259,13 @@ def read_metadata(path: str) -> CheckpointMetadata:
     file = path if path.rstrip("/").endswith(METADATA_FILE) else f"{path.rstrip('/')}/{METADATA_FILE}"
     files, absolute = filesystem_for(file)
     try:
-        metadata = decode_metadata(files.read(absolute), absolute)
-    except FileNotFoundError as error:
-        raise CheckpointError(
-            "no checkpoint here", where=absolute, do="give the folder that contains _metadata"
-        ) from error
+        metadata = _decoded(files, absolute)
+    except CheckpointError as damaged:
+        try:
+            metadata = _decoded(files, absolute.removesuffix(METADATA_FILE) + COPY_FILE)
+        except CheckpointError:
+            raise damaged from None
+        _log.warning("%s: %s; its copy is used", absolute, damaged.what)
     if SAVEPOINT_PROPERTY in metadata.properties:
         raise CheckpointError(
             "this is a savepoint, its keyed state has to be brought into a job's storage first",
@@ -259,6 +273,15 @@ def read_metadata(path: str) -> CheckpointMetadata:
             do="use CheckpointStorage.read_metadata or read_savepoint",
         )
     return metadata
+
+
+def _decoded(files: FileSystem, path: str) -> CheckpointMetadata:
+    try:
+        return decode_metadata(files.read(path), path)
+    except FileNotFoundError as error:
+        raise CheckpointError(
+            "no checkpoint here", where=path, do="give the folder that contains _metadata"
+        ) from error
 
 
 def open_verified(ref: FileRef) -> Slices:

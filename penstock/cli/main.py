@@ -9,6 +9,7 @@ import typer
 
 from penstock import __version__
 from penstock.cli.gateway import app as gateway_app
+from penstock.cli.replay import replay
 from penstock.cli.state import app as state_app
 from penstock.common.errors import PenstockError, ValidationError
 
@@ -22,6 +23,7 @@ app = typer.Typer(
 
 app.add_typer(state_app, name="state")
 app.add_typer(gateway_app, name="gateway")
+app.command("replay")(replay)
 
 _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 EXIT_FAILED = 1

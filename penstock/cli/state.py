@@ -137,11 +137,11 @@ def diff(
     if as_json:
         _print_json(asdict(found))
     else:
-        _show_difference(found)
+        show_difference(found)
     raise typer.Exit(EXIT_DIFFERS if found.differs else 0)
 
 
-def _show_difference(found: Difference) -> None:
+def show_difference(found: Difference) -> None:
     typer.echo(f"epoch {found.epochs[0]} -> {found.epochs[1]}")
     rows: list[list[Any]] = []
     for op in found.operators:

@@ -76,13 +76,16 @@ class _CollectWriter(SinkWriter):
 
 
 class _CollectCommitter(Committer):
+    takes_several_epochs = True
+
     def __init__(self, collect_id: str) -> None:
         self._collect_id = collect_id
 
     def commit(self, committables: Sequence[Any]) -> None:
         buffer = _buffer(self._collect_id)
+        first = min((c.epoch for c in committables), default=0)
         for records in sorted(committables, key=lambda c: (c.epoch, c.subtask_index)):
-            buffer.add(records)
+            buffer.add(records, first)
 
 
 class _CollectBuffer:
@@ -95,13 +98,14 @@ class _CollectBuffer:
         self._seen: set[tuple[int, int]] = set()
         self._closed = False
 
-    def add(self, records: CollectedRecords) -> None:
+    def add(self, records: CollectedRecords, first: int) -> None:
+        """Takes what it has not seen; `first` is the first epoch of the checkpoint."""
         with self._changed:
             key = (records.epoch, records.subtask_index)
             if key in self._seen or self._closed:
                 return
-            # Only the last committed epoch can be committed again: older keys need not be remembered.
-            self._seen = {seen for seen in self._seen if seen[0] >= records.epoch - 1}
+            # Only the last checkpoint can be committed again: older keys need not be remembered.
+            self._seen = {seen for seen in self._seen if seen[0] >= first - 1}
             self._seen.add(key)
             self._batches.extend(records.batches)
             self._changed.notify_all()

@@ -108,11 +108,17 @@ class ArrowWriter(SinkWriter):
 
 
 class Committer(ABC):
-    """Lives in the driver; makes an epoch's output visible."""
+    """Lives in the driver; makes the output of a checkpoint visible.
+
+    `takes_several_epochs`: a checkpoint may have the output of several epochs, and all of it may be committed again.
+    Committers that remember the last epoch alone cannot, and jobs with one of them have a checkpoint every epoch.
+    """
+
+    takes_several_epochs = False
 
     @abstractmethod
     def commit(self, committables: Sequence[Any]) -> None:
-        """Must be idempotent: repeated on recovery for the last committed epoch. Raise to be retried."""
+        """Must be idempotent: repeated on recovery for the last checkpoint. Raise to be retried."""
 
     def close(self) -> None:
         """The job is over."""

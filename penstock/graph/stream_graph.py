@@ -8,7 +8,7 @@ Nothing here knows Spark. Parallelism is decided, every operator has a uid, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,9 @@ class GraphSettings:
     parallelism: int = 1
     max_parallelism: int | None = None
     batch_mode: bool = False
+    of_uids: Mapping[OperatorUid, int] = field(default_factory=dict)
+    """The parallelism of single operators, whatever the program says: of a job that is rescaled."""
+    max_of_uids: Mapping[OperatorUid, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -186,9 +189,13 @@ class _Builder:
 
     def _add_node(self, t: Transformation, upstream: list[list[_Upstream]]) -> StreamNode:
         settings = self._graph.settings
-        parallelism = t.parallelism or settings.parallelism
+        uid = OperatorUid(t.uid or t.uid_hash or _generated_uid(len(self._graph.nodes), t, upstream))
+        parallelism = settings.of_uids.get(uid) or t.parallelism or settings.parallelism
         max_parallelism = (
-            t.max_parallelism or settings.max_parallelism or default_max_parallelism(parallelism)
+            settings.max_of_uids.get(uid)
+            or t.max_parallelism
+            or settings.max_parallelism
+            or default_max_parallelism(parallelism)
         )
         if parallelism > max_parallelism:
             raise ValidationError(
@@ -196,8 +203,7 @@ class _Builder:
                 where=t.call_site,
                 do="raise set_max_parallelism(...) or lower set_parallelism(...)",
             )
-        uid = t.uid or t.uid_hash or _generated_uid(len(self._graph.nodes), t, upstream)
-        node = StreamNode(len(self._graph.nodes), OperatorUid(uid), t.name, t, parallelism, max_parallelism)
+        node = StreamNode(len(self._graph.nodes), uid, t.name, t, parallelism, max_parallelism)
         if uid in self._uids:
             raise ValidationError(
                 f"the uid '{uid}' is used by two operators: '{self._uids[uid].name}' and '{t.name}'",

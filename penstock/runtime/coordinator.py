@@ -29,11 +29,13 @@ from penstock.common.points import Point, reach
 from penstock.common.restart import RestartStrategy
 from penstock.connectors.sink import Committer, SinkCoordinator
 from penstock.runtime.dead_letter_output import DeadLetterGathering
+from penstock.runtime.epoch_inputs import EPOCH_INPUTS, EpochInput, as_read, input_of, keep_failed, with_names
 from penstock.runtime.job_log import JobLog, epoch_line
 from penstock.runtime.pacing import Pacing
 from penstock.runtime.plan import JobDefinition, LevelPlan, SourcePlan, SubtaskReport
-from penstock.runtime.progress import SINK_STATES, JobProgress
-from penstock.runtime.restoring import where_to_go_on_from
+from penstock.runtime.progress import SINK_STATES, JobProgress, level_plans
+from penstock.runtime.rescaling import Reactive, Replanned, Wanted, dealt_out, planners_of
+from penstock.runtime.restoring import plan_restore, restored_progress, where_to_go_on_from
 from penstock.runtime.sink_coordination import coordinate
 from penstock.runtime.source_planner import SourcePlanner
 from penstock.runtime.statistics import JobStatistics
@@ -66,6 +68,8 @@ class CoordinatorSettings:
     retained_checkpoints: int = 1
     commit_attempts: int = 5
     run_all_in_one_epoch: bool = False
+    checkpoint_interval_ms: float | None = None
+    """At least so long between two checkpoints; None: every epoch is one."""
     limit_ms: float | None = None
     """For how long the tasks of an epoch take input; what they have not processed then waits for the next epoch."""
     max_epochs: int | None = None
@@ -117,6 +121,8 @@ class Coordinator:
         settings: CoordinatorSettings,
         progress: JobProgress | None = None,
         sink_coordinators: Mapping[OperatorUid, SinkCoordinator] | None = None,
+        replan: Callable[[Wanted], Replanned] | None = None,
+        reactive: Reactive | None = None,
     ) -> None:
         self.job = job
         self.progress = progress or JobProgress()
@@ -143,6 +149,16 @@ class Coordinator:
         self._unpublished: CheckpointMetadata | None = None
         self._planned_ms = 0.0
         self._epoch_began_ms = 0
+        self._pending: dict[OperatorUid, list[Any]] = {}
+        """Output of epochs since the last checkpoint; the next one makes it durable, then it is published."""
+        self._checkpointed = self.progress.epoch
+        self._checkpoint_count = 0
+        self._inputs: list[EpochInput] = []
+        """What the epochs since the last checkpoint were given."""
+        self._running: EpochInput | None = None
+        self._next_checkpoint = time.monotonic() + (settings.checkpoint_interval_ms or 0) / 1000
+        self._replan = replan
+        self._reactive = reactive
         # Whether elements wait in subtasks; of a restored job nobody knows before its first epoch.
         self._waiting = progress is not None
 
@@ -186,6 +202,35 @@ class Coordinator:
             self._next_attempt()  # the job goes on, but not with what this epoch left in the workers
             raise
 
+    def rescale(self, wanted: Wanted) -> None:
+        """Goes on with another parallelism. Only as an action of `between_epochs`.
+
+        Raises:
+            ValidationError: The program cannot have it; the job goes on as it was.
+        """
+        if self._replan is None or self.progress.ended:
+            return
+        planned = self._replan(wanted)
+        job, graph = planned.job, planned.graph
+        if [n.parallelism for n in graph.nodes] == [n.parallelism for n in self.job.graph.nodes]:
+            return
+        committed = self.describe(self.progress)
+        plan = plan_restore(graph, committed, allow_non_restored=False)
+        progress = dealt_out(restored_progress(graph, committed, plan, self.progress.claimed), graph.nodes)
+        sources = planners_of(graph, job, self._sources)
+        self._runner.close()  # before tasks of the new kind begin: functions are closed, then opened
+        former, self._sources = self._sources, sources
+        for source in former:
+            source.enumerator.close()
+        self.job, self.progress, self._runner = job, progress, planned.make_runner()
+        self.statistics.job = job
+        self._dead_letters = DeadLetterGathering(job)
+        self._next_attempt()
+        self._next_timer_ms, self._waiting = (
+            0,
+            True,
+        )  # nobody knows before the first epoch, as after a restore
+
     # -- the loop ------------------------------------------------------------------------------------
 
     def run(self) -> None:
@@ -195,6 +240,7 @@ class Coordinator:
                 if self._unpublished is None and self._serve_requests():
                     return
                 try:
+                    self._react()
                     if not self._step():
                         self._wait()
                 except Exception as error:
@@ -202,6 +248,14 @@ class Coordinator:
         finally:
             self._refuse_requests()
             self._close()
+
+    def _react(self) -> None:
+        wanted = self._reactive.change() if self._reactive and self._unpublished is None else None
+        if wanted is not None:
+            LOG.info(
+                "job '%s': Spark runs %d tasks at a time, and so does the job", self.job.job_name, wanted
+            )
+            self.rescale(wanted)
 
     def _finished(self) -> bool:
         if self._unpublished is not None:
@@ -213,6 +267,9 @@ class Coordinator:
         """Runs one epoch if there is a reason to; False if the job has nothing to do now."""
         if self._unpublished is not None:  # the epoch has happened, its output was not made visible
             self._publish(self._unpublished)
+            return True
+        if self._checkpointed != self.progress.epoch and (self._requests or self._is_due()):
+            self._publish(self._checkpoint(self.progress, self._pending))
             return True
         now_ms = self._settings.clock_ms()
         began = time.perf_counter()
@@ -263,7 +320,10 @@ class Coordinator:
         self.statistics.now(f"running epoch {epoch}")
         self._epoch_began_ms = int(time.time() * 1000)
         self._adopt_packed_deltas()
-        plans = self._level_plans(epoch, now_ms, sources, limit_ms)
+        plans = level_plans(
+            self.job, self.progress, epoch, self._run_id, self._attempt_number, now_ms, sources, limit_ms
+        )
+        given = self._running = input_of(self.job, epoch, now_ms, sources)
         reach(Point.PLANNED)
         launched = time.perf_counter()
         reports = self._runner.run(plans)  # the one Spark job of this epoch
@@ -273,8 +333,8 @@ class Coordinator:
         ends = coordinate(self._sink_coordinators, reports, progress.sinks, now_ms, progress.ended)
         self._dead_letters.add(ends.commits, reports, epoch, now_ms)
         progress = replace(progress, sinks=ends.states)
-        metadata = self._commit(epoch, progress, ends.commits)  # after this line the epoch has happened
-        self._publish(metadata)
+        self._inputs = [*(i for i in self._inputs if i.epoch < epoch), as_read(given, reports)]
+        self._commit(progress, ends.commits)  # after this line the epoch has happened
         ended = time.perf_counter()
         work_ms = self._work_ms(reports)
         growth_bytes = max((report.growth_bytes for report in reports), default=0)
@@ -311,36 +371,30 @@ class Coordinator:
                 self.progress = self.progress.with_handle(*place, handle)
         self._packer.ask(self.progress.keyed_handles())
 
-    def _level_plans(
-        self,
-        epoch: EpochId,
-        now_ms: int,
-        sources: dict[tuple[int, int], SourcePlan],
-        limit_ms: float | None,
-    ) -> list[LevelPlan]:
-        plans = []
-        for level, stage_ids in enumerate(self.job.stages.levels):
-            subtasks = tuple(
-                self.progress.subtask_plan(self.job, stage_id, subtask, sources)
-                for stage_id in stage_ids
-                for subtask in range(self.job.stages.stages[stage_id].parallelism)
-            )
-            plans.append(
-                LevelPlan(epoch, self._run_id, self._attempt_number, now_ms, level, subtasks, limit_ms)
-            )
-        return plans
+    def _commit(self, progress: JobProgress, commits: dict[OperatorUid, list[Any]]) -> None:
+        """The epoch's checkpoint; between two checkpoints the driver alone knows of it, and keeps its output."""
+        pending = {uid: [*self._pending.get(uid, ()), *items] for uid, items in commits.items()}
+        pending = {**self._pending, **pending}
+        if self._is_due() or progress.ended or progress.epoch == self._settings.max_epochs:
+            self._publish(self._checkpoint(progress, pending))
+        else:
+            self.progress, self._pending = progress, pending
 
-    def _commit(
-        self, epoch: EpochId, progress: JobProgress, commits: dict[OperatorUid, list[Any]]
-    ) -> CheckpointMetadata:
+    def _is_due(self) -> bool:
+        return self._settings.checkpoint_interval_ms is None or time.monotonic() >= self._next_checkpoint
+
+    def _checkpoint(self, progress: JobProgress, commits: dict[OperatorUid, list[Any]]) -> CheckpointMetadata:
         metadata = self.describe(progress, commits)
         if self._settings.durable:
             reach(Point.METADATA_NEXT)
             self._storage.write_metadata(metadata)
             reach(Point.METADATA_WRITTEN)
-        self.progress = progress
+        self.progress, self._checkpointed, self._pending = progress, progress.epoch, {}
+        self._inputs = []
         self._unpublished = metadata
-        if epoch % RETAIN_EVERY_EPOCHS == 0:
+        self._next_checkpoint = time.monotonic() + (self._settings.checkpoint_interval_ms or 0) / 1000
+        self._checkpoint_count += 1
+        if self._checkpoint_count % RETAIN_EVERY_EPOCHS == 0:
             self._storage.retain(self._settings.retained_checkpoints)
         return metadata
 
@@ -375,8 +429,15 @@ class Coordinator:
             sources=sources,
             commits=tuple(PendingCommit(uid, tuple(items)) for uid, items in (commits or {}).items()),
             finished=progress.ended,
-            properties={SINK_STATES: dict(progress.sinks)} if progress.sinks else {},
+            properties={
+                **({SINK_STATES: dict(progress.sinks)} if progress.sinks else {}),
+                **({EPOCH_INPUTS: self._named_inputs(sources)} if self._inputs else {}),
+            },
         )
+
+    def _named_inputs(self, sources: Mapping[OperatorUid, SourceCheckpoint]) -> tuple[EpochInput, ...]:
+        known = {uid: source.splits for uid, source in sources.items()}
+        return tuple(with_names(given, known) for given in self._inputs)
 
     def _publish(self, metadata: CheckpointMetadata) -> None:
         reach(Point.PUBLISH_NEXT)
@@ -419,6 +480,8 @@ class Coordinator:
             until_ms = min(until_ms, now_ms + IDLE_POLL_MS)
         if self._next_timer_ms is not None:
             until_ms = min(until_ms, self._next_timer_ms)
+        if self._checkpointed != self.progress.epoch:
+            until_ms = min(until_ms, now_ms + int((self._next_checkpoint - time.monotonic()) * 1000))
         with self._wake:
             if not self._cancelled and not self._requests:
                 self._wake.wait(max(1, until_ms - now_ms) / 1000)
@@ -434,6 +497,7 @@ class Coordinator:
             error.do = where_to_go_on_from(self._storage, self.job)
         if isinstance(error, WorkerMemoryError):
             self._pacing.too_large()
+        self._keep_failed(error)
         delay_ms = self._restart.on_failure(self._settings.clock_ms()) if _worth_a_retry(error) else None
         failed = EpochId(self.progress.epoch + 1)
         self.statistics.epoch_failed(failed, error, delay_ms is None, self._epoch_began_ms)
@@ -452,6 +516,14 @@ class Coordinator:
             if not self._cancelled:
                 self.statistics.lifecycle.enter("RUNNING")
 
+    def _keep_failed(self, error: Exception) -> None:
+        """Leaves what the failed epoch was given, for a replay; a job does not fail for want of that."""
+        if self._settings.durable and self._running is not None and self._running.epoch > self.progress.epoch:
+            try:
+                keep_failed(self._storage, [*self._inputs, replace(self._running, error=str(error))])
+            except Exception as refused:
+                LOG.debug("the failed epoch is not kept: %s", refused)
+
     def _next_attempt(self) -> None:
         """What the workers have in memory is not used any more: functions are opened anew, state is restored."""
         self._attempt_number += 1
@@ -459,7 +531,9 @@ class Coordinator:
         self.progress = self.progress.restarted()
 
     def _serve_requests(self) -> bool:
-        """Runs what others asked for; True if that ended the job."""
+        """Runs what others asked for; True if that ended the job. They wait until all is in a checkpoint."""
+        if self._checkpointed != self.progress.epoch:
+            return False
         with self._wake:
             requests, self._requests = self._requests, []
         for request in requests:

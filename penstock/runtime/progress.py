@@ -16,7 +16,7 @@ from penstock.common.ids import EpochId, OperatorUid
 from penstock.common.key_groups import key_group_range
 from penstock.connectors.source import SourceSplit
 from penstock.graph.stream_graph import StreamNode
-from penstock.runtime.plan import JobDefinition, NodePlan, SourcePlan, SubtaskPlan, SubtaskReport
+from penstock.runtime.plan import JobDefinition, LevelPlan, NodePlan, SourcePlan, SubtaskPlan, SubtaskReport
 from penstock.state.backend import KeyedStateRestore
 
 # A snapshot is taken when the deltas since the last one outgrow it, or when there are many of them: so many if it is
@@ -172,6 +172,22 @@ class JobProgress:
             or (not self.claimed and _is_foreign(handles[0], job.storage.root))
         )
         return KeyedStateRestore(self.epoch, first, last, handles, take_snapshot)
+
+
+def level_plans(
+    job: JobDefinition, progress: JobProgress, epoch: EpochId, run_id: str, attempt_number: int, now_ms: int,
+    sources: Mapping[tuple[int, int], SourcePlan], limit_ms: float | None = None,
+) -> list[LevelPlan]:  # fmt: skip
+    """What the tasks of each level are told."""
+    plans = []
+    for level, stage_ids in enumerate(job.stages.levels):
+        subtasks = tuple(
+            progress.subtask_plan(job, stage_id, subtask, sources)
+            for stage_id in stage_ids
+            for subtask in range(job.stages.stages[stage_id].parallelism)
+        )
+        plans.append(LevelPlan(epoch, run_id, attempt_number, now_ms, level, subtasks, limit_ms))
+    return plans
 
 
 def _is_exactly(handles: tuple[KeyedStateHandle, ...], first: int, last: int) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import Any
 
@@ -244,6 +244,18 @@ class RunningJob:
         path: str = self._ask(stop, ends_job=True)
         self._done.wait()
         return path
+
+    def rescale(self, parallelism: int | Mapping[str, int]) -> None:
+        """Goes on with another parallelism after the epoch that runs; returns when that is so.
+
+        Args:
+            parallelism: For all operators to which the program has not given one, or by operator uid.
+
+        Raises:
+            ValidationError: There is no such operator, or it cannot have that parallelism; the job goes on as it was.
+            JobEndedError: The job has ended.
+        """
+        self._ask(lambda: self._coordinator.rescale(parallelism), ends_job=False)
 
     def _ask(self, action: Callable[[], Any], ends_job: bool) -> Any:
         request: LoopRequest = self._coordinator.between_epochs(action, ends_job)

@@ -5,6 +5,7 @@ transformations ─▶ stream graph ─▶ stages ─▶ job definition (broadca
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import tempfile
@@ -30,6 +31,7 @@ from penstock.common.options import (
     StateOptions,
     WorkerOptions,
 )
+from penstock.common.pickling import ship
 from penstock.common.points import Point, reach
 from penstock.common.restart import RestartStrategy
 from penstock.common.table_type import TableTypeInfo
@@ -52,6 +54,7 @@ from penstock.runtime import job_registry
 from penstock.runtime.coordinator import Coordinator, CoordinatorSettings, EpochRunner, publish_commits
 from penstock.runtime.dead_letter_output import dead_letter_committer
 from penstock.runtime.dependencies import bring_along, collect_dependencies
+from penstock.runtime.epoch_inputs import keep_definition
 from penstock.runtime.identity import JobIdentity, choose_identity, mark_ended
 from penstock.runtime.job_description import JobDescription
 from penstock.runtime.open_lineage import lineage_telling
@@ -60,6 +63,7 @@ from penstock.runtime.plan import JobDefinition
 from penstock.runtime.progress import JobProgress
 from penstock.runtime.progress_line import starting
 from penstock.runtime.reporting import reporting
+from penstock.runtime.rescaling import Reactive, Replanned, Wanted, rescaled_graph
 from penstock.runtime.restoring import (
     RestorePoint,
     find_restore_point,
@@ -73,6 +77,7 @@ from penstock.runtime.running_job import RunningJob
 from penstock.runtime.source_planner import SourcePlanner
 from penstock.runtime.spark.epoch_job import EpochJobs
 from penstock.runtime.spark.session import get_spark
+from penstock.runtime.spark.slots import Slots
 from penstock.runtime.spark.workers import run_in_tasks
 from penstock.runtime.tables.sink import TableSinkOperator
 from penstock.runtime.tables.source import TableSourceOperator
@@ -80,7 +85,9 @@ from penstock.runtime.tables.source import TableSourceOperator
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+LOG = logging.getLogger(__name__)
 _LARGE_STATE_BYTES = 32 << 20
+REACTIVE_MODE = "scheduler-mode"
 
 job_registry.watch_jobs(reporting)
 job_registry.watch_jobs(lineage_telling)
@@ -115,6 +122,8 @@ def submit_job(
     committers = {**_committers(graph), **dead_letter_committer(configuration)}
     run = one_by_one if make_runner else _in_tasks(configuration)
     point, progress, restored = _restored(graph, job, configuration, place, committers, run)
+    if place.durable:
+        keep_definition(place.storage, ship(job))
     sources = [
         SourcePlanner(node, job.configuration, restored.get(node.uid))
         for node in graph.nodes
@@ -140,11 +149,14 @@ def submit_job(
             durable=place.durable,
             retained_checkpoints=configuration.get(CheckpointingOptions.NUM_RETAINED),
             run_all_in_one_epoch=job.batch_mode,
+            checkpoint_interval_ms=_interval_ms(configuration, committers) if place.durable else None,
             limit_ms=None if job.batch_mode or fixed else LIMIT_FACTOR * target_ms,
             logs_epochs=configuration.get(EpochOptions.LOG),
         ),
         progress,
         _sink_coordinators(graph),
+        _replanner(sinks, configuration, job_name, place, graph, make_runner),
+        _reactive(configuration),
     )
     if point is not None:
         coordinator.statistics.checkpoints.add_restored(restored_record(point, job.storage))
@@ -165,6 +177,54 @@ def _goes_on_after_failures(job: JobDefinition, configuration: Configuration) ->
         return False
     tell_no_directory()
     return True
+
+
+def _interval_ms(configuration: Configuration, committers: dict[OperatorUid, Committer]) -> float | None:
+    """How long a checkpoint's output gathers; None: every epoch is a checkpoint."""
+    if not configuration.contains(CheckpointingOptions.INTERVAL):
+        return None
+    interval_ms = to_millis(configuration.get(CheckpointingOptions.INTERVAL))
+    one_by_one = sorted(type(c).__name__ for c in committers.values() if not c.takes_several_epochs)
+    if interval_ms > 0 and one_by_one:
+        LOG.warning(
+            "%s has no effect: every epoch is a checkpoint, because %s publishes epoch by epoch",
+            CheckpointingOptions.INTERVAL.key,
+            ", ".join(one_by_one),
+        )
+    return interval_ms if interval_ms > 0 and not one_by_one else None
+
+
+def _replanner(
+    sinks: Sequence[Transformation], configuration: Configuration, job_name: str, place: _Place, graph: StreamGraph,
+    make_runner: Callable[[JobDefinition], EpochRunner] | None,
+) -> Callable[[Wanted], Replanned]:  # fmt: skip
+    """Plans the program again with another parallelism."""
+    newest = [graph]
+
+    def replan(wanted: Wanted) -> Replanned:
+        if newest[0].settings.batch_mode:
+            raise ValidationError("a job in BATCH mode is one epoch: there is no moment to rescale it")
+        made = rescaled_graph(sinks, newest[0].settings, newest[0], wanted)
+        job = _define(made, configuration, job_name, place)
+        newest[0] = made
+        if place.durable:
+            keep_definition(place.storage, ship(job))
+        runner = (lambda: make_runner(job)) if make_runner else (lambda: _on_spark(job, configuration))
+        return Replanned(job, made, runner)
+
+    return replan
+
+
+def _reactive(configuration: Configuration) -> Reactive | None:
+    """For `scheduler-mode: reactive`; in Flink it wants the adaptive scheduler, which it implies here."""
+    mode = (configuration.get_string(REACTIVE_MODE, "") or "").lower()
+    if mode in ("", "none"):
+        return None
+    if mode != "reactive":
+        raise ValidationError(f"{REACTIVE_MODE} is '{mode}'", do="use reactive, or leave it out")
+    spark = get_spark(_spark_options(configuration)).sparkContext
+    slots = Slots(spark)
+    return Reactive(lambda: len(slots.current()))
 
 
 def _comfortable_bytes(limit_bytes: int | None) -> int:

@@ -87,17 +87,6 @@ def test_storage_travels_to_tasks(storage):
     assert pickle.loads(pickle.dumps(storage)).read_file(ref) == b"some bytes"
 
 
-def test_newest_complete_passes_over_damaged_checkpoints(storage, caplog):
-    for epoch in (1, 2, 10):
-        storage.write_metadata(metadata(epoch))
-    assert storage.list_checkpoints() == [1, 2, 10]
-    storage._files.write(f"{storage.root}/chk-10/_metadata", b'{"format": "penstock-check')
-    storage._files.write(f"{storage.root}/chk-11/something else", b"")
-    found = CheckpointStorage(storage.base, "job-1").newest_complete()
-    assert found is not None and found.epoch == 2
-    assert "checkpoint 10 is not usable" in caplog.text
-
-
 def test_newest_complete_is_none_for_a_new_job(storage):
     assert storage.newest_complete() is None
 
@@ -189,12 +178,32 @@ def test_files_are_synced_where_checkpoints_outlive_the_driver(
     assert len(synced) == (2 if durable else 0)  # the file, and the folder that names it
 
 
-def test_a_job_whose_only_checkpoint_is_damaged_does_not_look_like_a_new_one(tmp_path):
+def test_a_folder_without_metadata_is_an_epoch_that_was_not_committed(tmp_path):
     storage = CheckpointStorage(str(tmp_path), "job")
     (tmp_path / "job" / "chk-1").mkdir(parents=True)  # a process died before it had committed
     assert storage.newest_complete() is None
     storage.write_metadata(CheckpointMetadata(2, "job", "name", 0))
-    path = tmp_path / "job" / "chk-2" / "_metadata"
-    path.write_bytes(path.read_bytes()[:-3])
-    with pytest.raises(DamagedStateError, match="none of the job's checkpoints"):
-        storage.newest_complete()
+    (tmp_path / "job" / "chk-3").mkdir()
+    assert CheckpointStorage(str(tmp_path), "job").newest_complete().epoch == 2
+
+
+@pytest.mark.parametrize(
+    "way", [lambda p: p.write_bytes(p.read_bytes()[:-3]), pathlib.Path.unlink], ids=["cut", "gone"]
+)
+def test_the_copy_of_metadata_is_read_where_the_file_itself_is_damaged(tmp_path, way):
+    storage = CheckpointStorage(str(tmp_path), "job")
+    storage.write_metadata(CheckpointMetadata(1, "job", "name", 0))
+    storage.write_metadata(CheckpointMetadata(2, "job", "name", 0))
+    way(tmp_path / "job" / "chk-2" / "_metadata")
+    assert CheckpointStorage(str(tmp_path), "job").newest_complete().epoch == 2
+
+
+def test_nobody_goes_on_from_an_older_checkpoint_by_itself_because_output_would_be_repeated(tmp_path):
+    storage = CheckpointStorage(str(tmp_path), "job")
+    for epoch in (1, 2):
+        storage.write_metadata(CheckpointMetadata(epoch, "job", "name", 0))
+    for path in (tmp_path / "job" / "chk-2").iterdir():
+        path.write_bytes(path.read_bytes()[:-3])
+    with pytest.raises(DamagedStateError, match="newest checkpoint is damaged") as caught:
+        CheckpointStorage(str(tmp_path), "job").newest_complete()
+    assert caught.value.do.splitlines()[1:] == [f"{tmp_path}/job/chk-1"]

@@ -30,12 +30,23 @@ class SparkCluster:
         self.url = f"spark://127.0.0.1:{port}"
         self._start("master", "master.Master", "--port", str(port), "--webui-port", str(self._web))
         self._wait_for_workers(0)
-        for number in range(workers):
-            self._start(
-                f"worker-{number}", "worker.Worker", "--cores", str(cores), "--memory", memory,
-                "--webui-port", "0", "--work-dir", str(self.folder / f"work-{number}"), self.url,
-            )  # fmt: skip
+        self._cores, self._memory = cores, memory
+        self._workers = 0
+        for _ in range(workers):
+            self.add_worker()
         self._wait_for_workers(workers)
+
+    def add_worker(self) -> None:
+        """Starts one more; it comes when it comes."""
+        number, self._workers = self._workers, self._workers + 1
+        self._start(
+            f"worker-{number}", "worker.Worker", "--cores", str(self._cores), "--memory", self._memory,
+            "--webui-port", "0", "--work-dir", str(self.folder / f"work-{number}"), self.url,
+        )  # fmt: skip
+
+    def workers(self) -> list[int]:
+        """The process groups of the workers that live, each with its executors; the master is not one of them."""
+        return [process.pid for process in self._processes[1:] if process.poll() is None]
 
     def _start(self, name: str, main: str, *arguments: str) -> None:
         home = os.path.dirname(pyspark.__file__)

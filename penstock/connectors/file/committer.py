@@ -16,6 +16,8 @@ __all__ = ["FileCommitter"]
 class FileCommitter(Committer):
     """Renames; doing it again changes nothing."""
 
+    takes_several_epochs = True
+
     def __init__(self, base_path: str) -> None:
         self._filesystem = FileSystem(base_path)
 

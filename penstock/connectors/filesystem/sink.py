@@ -108,6 +108,8 @@ class PartitionCommits(SinkCoordinator):
 class FileTableCommitter(Committer):
     """Moves files to their places, then marks partitions."""
 
+    takes_several_epochs = True
+
     def __init__(self, sink: FileTableSink) -> None:
         self._sink = sink
         self._store = sink.store

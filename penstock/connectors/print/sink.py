@@ -130,7 +130,9 @@ class _RowWriter(_LineWriter, ArrowWriter):
 
 
 class _PrintCommitter(Committer):
-    """Prints each (epoch, subtask) once. A driver that died while printing prints its last epoch again."""
+    """Prints each (epoch, subtask) once. A driver that died while printing prints its last checkpoint again."""
+
+    takes_several_epochs = True
 
     def __init__(self, to_stderr: bool) -> None:
         self._to_stderr = to_stderr
@@ -139,11 +141,12 @@ class _PrintCommitter(Committer):
     def commit(self, committables: Sequence[Any]) -> None:
         # Looked up now: a program or a test may have replaced the stream meanwhile.
         stream = sys.stderr if self._to_stderr else sys.stdout
+        first = min((c.epoch for c in committables), default=0)
         for printed in sorted(committables, key=lambda c: (c.epoch, c.subtask_index)):
             key = (printed.epoch, printed.subtask_index)
             if key in self._printed:
                 continue
-            self._printed = {seen for seen in self._printed if seen[0] >= printed.epoch - 1}
+            self._printed = {seen for seen in self._printed if seen[0] >= first - 1}
             self._printed.add(key)
             stream.write("".join(line + "\n" for line in printed.lines))
         stream.flush()

@@ -25,7 +25,7 @@ from chaos import jobs
 from chaos.faults import Fault, Striker
 from penstock.common import points
 from penstock.common.errors import PenstockError
-from penstock.runtime import coordinator, in_process, job_registry, progress, submit, worker
+from penstock.runtime import coordinator, in_process, job_registry, progress, stage, submit, worker
 from penstock.runtime.in_process import InProcessEpochs
 from penstock.runtime.worker import LevelTask, WorkerState
 from penstock.sql.streaming import jobs as sql_jobs
@@ -130,7 +130,8 @@ def _torment(folder: pathlib.Path, order: dict[str, Any]) -> None:
 
     submit.submit_job = sql_jobs.submit_job = here  # type: ignore[assignment]
     # What happens every so many epochs happens in a short job, too.
-    coordinator.RETAIN_EVERY_EPOCHS, progress.SNAPSHOT_DELTAS = 3, 3
+    coordinator.RETAIN_EVERY_EPOCHS, progress.SNAPSHOT_DELTAS = order["retain_every"], 3
+    stage.INLINE_STATE_BYTES = order["inline_bytes"]
     striker = Striker([Fault(**f) for f in order["faults"]], note)
     if order["savepoint_at"]:
         striker = _taking_savepoint(striker, order["savepoint_at"])
@@ -168,13 +169,15 @@ class Victims:
     def run(
         self, job: str, folder: pathlib.Path, numbers: int, *, faults: list[Fault] | None = None,
         lost: list[int] | None = None, twice: list[int] | None = None, records: int = 40,
-        savepoint_at: int = 0, settings: dict[str, str] | None = None,
+        savepoint_at: int = 0, settings: dict[str, str] | None = None, inline_bytes: int = 256 * 1024,
+        retain_every: int = 3,
     ) -> int:  # fmt: skip
         """Runs a job until it ends or dies; answers its exit code, or minus the signal that has killed it."""
         order = {
             "job": job, "folder": str(folder), "numbers": numbers, "records": records,
             "faults": [f.as_json() for f in faults or []], "lost": lost or [], "twice": twice or [],
-            "savepoint_at": savepoint_at, "settings": settings or {},
+            "savepoint_at": savepoint_at, "settings": settings or {}, "inline_bytes": inline_bytes,
+            "retain_every": retain_every,
         }  # fmt: skip
         assert self._server.stdin is not None and self._server.stdout is not None
         self._server.stdin.write(json.dumps(order) + "\n")

@@ -1,0 +1,22 @@
+"""A slice of `make chaos`: seeded faults of all kinds against both jobs, without Spark."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+
+import pytest
+
+from chaos.campaign import campaign
+from chaos.victim import victims
+
+FAULTS = int(os.environ.get("PENSTOCK_FAULTS", "60"))
+SEED = int(os.environ.get("PENSTOCK_SEED", "7"))
+
+pytestmark = [pytest.mark.chaos, pytest.mark.timeout(300 + 10 * FAULTS)]
+
+
+def test_no_record_is_lost_or_doubled_and_no_damage_is_read_as_data(tmp_path: pathlib.Path) -> None:
+    with victims() as started:
+        tally = campaign(started, tmp_path, SEED, FAULTS, lambda _: None)
+    assert tally.clean and tally.faults >= FAULTS, tally.table()
