@@ -7,7 +7,7 @@ STREAMING := $(addprefix tests/conformance/sql/,setops group_agg join over topn 
 
 .PHONY: setup demo test lint types unit conformance conformance-datastream conformance-sql conformance-ways \
         conformance-expressions conformance-expressions-all \
-        recovery differential bench bench-sql bench-nexmark chaos docs clean
+        recovery differential bench bench-sql bench-nexmark chaos docs docs-pages docs-site clean
 
 setup: $(VENV)/.stamp
 
@@ -23,7 +23,7 @@ demo: setup
 	$(BIN)/python examples/demo/auctions.py
 
 # Everything that CI runs.
-test: lint types unit conformance recovery
+test: lint types docs-site unit conformance recovery
 
 lint: setup
 	$(BIN)/ruff format --check .
@@ -102,11 +102,19 @@ bench-nexmark: setup
 	$(BIN)/python benchmarks/nexmark.py --check --events 100000
 	$(BIN)/python benchmarks/nexmark.py --minibatch --events $(EVENTS)
 
-# Tables of options in the pages of connectors, from the code; modules of systems without a connector, from the inventory.
-docs: setup
+# The documentation as a site, in site/. Any warning (a link into nothing, a page outside the navigation) fails it.
+docs: docs-pages docs-site
+
+docs-site: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# What is written from the code: tables of options in the pages of connectors, the page of configuration keys, modules of
+# systems without a connector.
+docs-pages: setup
 	$(BIN)/python docs/option_tables.py
+	$(BIN)/python docs/configuration_page.py
 	$(BIN)/python tests/parity/refused_systems.py
 	$(BIN)/ruff format -q penstock/datastream/connectors
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache

@@ -119,7 +119,9 @@ class CatalogManager:
     def table_not_found(self, path: Path) -> CatalogError:
         """The error for a name that nothing has, with names that are near."""
         hint = did_you_mean(path[-1], self._neighbours(path))
-        return CatalogError(f"object '{'.'.join(path)}' not found", do=hint)
+        return CatalogError(
+            f"object '{'.'.join(path)}' not found", do=hint or "SHOW TABLES lists what there is"
+        )
 
     def _neighbours(self, path: Path) -> list[str]:
         identifier = self.identifier(path)
@@ -144,7 +146,9 @@ class CatalogManager:
             self._checked(identifier).create_table(identifier.to_object_path(), table, if_not_exists)
         except TableAlreadyExistException as error:
             place = f"`{identifier.catalog_name}`.`{identifier.database_name}`.`{identifier.object_name}`"
-            raise type(error)(f"Could not execute CreateTable in path {place}: {error.what}") from error
+            raise type(error)(
+                f"Could not execute CreateTable in path {place}: {error.what}", where=error.where, do=error.do
+            ) from error
         return identifier
 
     def name_unnamed(self, table: Any) -> str:

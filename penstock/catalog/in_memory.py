@@ -79,7 +79,8 @@ class GenericInMemoryCatalog(InMemoryPartitions, InMemoryModels):
             if ignore_if_exists:
                 return
             raise TableAlreadyExistException(
-                f"table (or view) {table_path} already exists in catalog {self.name}"
+                f"table (or view) {table_path} already exists in catalog {self.name}",
+                do="write CREATE TABLE IF NOT EXISTS, or DROP TABLE first",
             )
         tables[table_path.object_name] = table
         self._changed()

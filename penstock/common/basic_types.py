@@ -243,6 +243,8 @@ class LocalTimeTypeInfo(TypeInformation):
     """Java's LocalDate, LocalTime and LocalDateTime: date, time and datetime without zone."""
 
     class TimeType(enum.Enum):
+        """A date, a time of day, or both."""
+
         LOCAL_DATE = 0
         LOCAL_TIME = 1
         LOCAL_DATE_TIME = 2

@@ -60,6 +60,7 @@ def encode_untyped_key(value: Any) -> bytes:
 
 
 def decode_untyped(data: bytes | memoryview) -> Any:
+    """The value that `encode_untyped` made these bytes of."""
     tag, body = data[0], memoryview(data)[1:]
     if tag == _SCALAR_TAG:
         return _decode_any(body)

@@ -42,6 +42,7 @@ class CompletableFuture:
         self._future.set_result(value)
 
     def set_exception(self, exception: BaseException) -> None:
+        """Ends the future with an error, which `result()` raises."""
         self._future.set_exception(exception)
 
     def cancel(self) -> bool:
@@ -49,6 +50,7 @@ class CompletableFuture:
         return self._future.cancel()
 
     def cancelled(self) -> bool:
+        """Whether the future was cancelled before it had a result."""
         return self._future.cancelled()
 
     def done(self) -> bool:

@@ -230,10 +230,13 @@ class UserDefinedType(DataType, ABC):
         """The object that `serialize` has made into `datum`."""
 
     def need_conversion(self) -> bool:
+        """Whether values have to be converted between Python and SQL."""
         return True
 
     def to_sql_type(self, obj: Any) -> Any:
+        """The value as one of `sql_type`."""
         return None if obj is None else self.sql_type().to_sql_type(self.serialize(obj))
 
     def from_sql_type(self, obj: Any) -> Any:
+        """The user's object that a value of `sql_type` stands for."""
         return None if obj is None else self.deserialize(self.sql_type().from_sql_type(obj))

@@ -47,6 +47,7 @@ class ConfigOption(Subscriptable):
         return parse_value(self.key, text, self.kind, self.values)
 
     def with_fallback_keys(self, *keys: str) -> ConfigOption:
+        """The option with older keys that are read where its own key is not set."""
         return ConfigOption(self.key, self.kind, self.default, self.values, (*self.fallback_keys, *keys))
 
     def with_key(self, key: str) -> ConfigOption:
@@ -70,6 +71,7 @@ class ConfigOptions:
 
     @staticmethod
     def key(key: str) -> ConfigOptions.OptionBuilder:
+        """Begins an option with this key; the builder's next call chooses its type."""
         return ConfigOptions.OptionBuilder(key)
 
     class OptionBuilder:

@@ -83,6 +83,7 @@ def _split(text: Any, expected: str) -> tuple[int, str]:
 
 
 def parse_boolean(text: Any) -> bool:
+    """`true` or `false`, in any case."""
     word = str(text).strip().lower()
     if word not in ("true", "false"):
         raise ValueError("expected true or false")
@@ -90,6 +91,7 @@ def parse_boolean(text: Any) -> bool:
 
 
 def parse_integer(text: Any) -> int:
+    """A whole number."""
     try:
         return int(str(text).strip())
     except ValueError:
@@ -97,6 +99,7 @@ def parse_integer(text: Any) -> int:
 
 
 def parse_float(text: Any) -> float:
+    """A floating point number."""
     try:
         return float(str(text).strip())
     except ValueError:

@@ -53,45 +53,58 @@ class Configuration:
         return self._put(option.key, value)
 
     def get_string(self, key: str, default_value: str | None) -> str | None:
+        """The value as text, or the default if the key is not set."""
         return self._read(key, "String", default_value)
 
     def set_string(self, key: str, value: str) -> Configuration:
+        """Sets a text, which the option's own type reads when it is used."""
         return self._put(key, value)
 
     def get_integer(self, key: str, default_value: int | None) -> int | None:
+        """The value as a whole number, or the default if the key is not set."""
         return self._read(key, "Long", default_value)
 
     def set_integer(self, key: str, value: int) -> Configuration:
+        """Sets a whole number."""
         return self._put(key, int(value))
 
     def get_boolean(self, key: str, default_value: bool | None) -> bool | None:
+        """The value as a truth value, or the default if the key is not set."""
         return self._read(key, "Boolean", default_value)
 
     def set_boolean(self, key: str, value: bool) -> Configuration:
+        """Sets a truth value."""
         return self._put(key, bool(value))
 
     def get_float(self, key: str, default_value: float | None) -> float | None:
+        """The value as a float, or the default if the key is not set."""
         return self._read(key, "Double", default_value)
 
     def set_float(self, key: str, value: float) -> Configuration:
+        """Sets a float."""
         return self._put(key, float(value))
 
     def get_bytearray(self, key: str, default_value: bytearray) -> bytearray:
+        """The value as bytes, or the default if the key is not set."""
         value = self._entries.get(key)
         if value is None:
             return bytearray(default_value)
         return bytearray(value if isinstance(value, bytes) else value.encode())
 
     def set_bytearray(self, key: str, value: bytearray) -> Configuration:
+        """Sets bytes."""
         return self._put(key, bytes(value))
 
     def key_set(self) -> Set[str]:
+        """All keys that are set."""
         return set(self._entries)
 
     def keys(self) -> list[str]:
+        """All keys that are set."""
         return list(self._entries)
 
     def contains_key(self, key: str) -> bool:
+        """Whether this very key is set; older spellings of an option do not count."""
         return key in self._entries
 
     def contains(self, option: ConfigOption) -> bool:

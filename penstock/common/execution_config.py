@@ -36,6 +36,7 @@ class ExecutionConfig:
 
     @property
     def configuration(self) -> Configuration:
+        """The configuration that this object reads and writes."""
         return self._configuration
 
     def _set(self, known: ConfigOption, value: Any) -> ExecutionConfig:
@@ -51,6 +52,7 @@ class ExecutionConfig:
         return self._get(known) if self._configuration.contains(known) else self.PARALLELISM_DEFAULT
 
     def set_parallelism(self, parallelism: int) -> ExecutionConfig:
+        """How many subtasks operators have unless they say otherwise."""
         if parallelism == self.PARALLELISM_DEFAULT:
             self._configuration.remove_config(ExecutionOptions.PARALLELISM.key)
             return self
@@ -63,6 +65,7 @@ class ExecutionConfig:
         return self._get(PipelineOptions.MAX_PARALLELISM)  # type: ignore[no-any-return]
 
     def set_max_parallelism(self, max_parallelism: int) -> ExecutionConfig:
+        """Into how many key groups keyed state is cut: the largest parallelism that it can ever have."""
         if not 0 < max_parallelism <= UPPER_BOUND_MAX_PARALLELISM:
             raise ValidationError(
                 f"max parallelism {max_parallelism}", do=f"pass 1 to {UPPER_BOUND_MAX_PARALLELISM}"
@@ -74,14 +77,17 @@ class ExecutionConfig:
         return self._get(PipelineOptions.AUTO_WATERMARK_INTERVAL).to_millis()  # type: ignore[no-any-return]
 
     def set_auto_watermark_interval(self, interval: int) -> ExecutionConfig:
+        """How often, in milliseconds, periodic watermark generators are asked."""
         if interval < 0:
             raise ValidationError(f"auto watermark interval of {interval} ms", do="pass zero or more")
         return self._set(PipelineOptions.AUTO_WATERMARK_INTERVAL, Duration.of_millis(interval))
 
     def get_latency_tracking_interval(self) -> int:
+        """Milliseconds between latency marks; kept, without effect here."""
         return self._get(_LATENCY_INTERVAL).to_millis()  # type: ignore[no-any-return]
 
     def set_latency_tracking_interval(self, interval: int) -> ExecutionConfig:
+        """Kept, without effect here: an epoch's times are in the job's statistics."""
         return self._set(_LATENCY_INTERVAL, Duration.of_millis(max(0, interval)))
 
     def get_global_job_parameters(self) -> dict[str, str]:
@@ -89,6 +95,7 @@ class ExecutionConfig:
         return self._get(PipelineOptions.GLOBAL_JOB_PARAMETERS) or {}
 
     def set_global_job_parameters(self, global_job_parameters_dict: Mapping[str, Any]) -> ExecutionConfig:
+        """Texts that every function finds in its runtime context."""
         texts = {str(key): str(value) for key, value in global_job_parameters_dict.items()}
         return self._set(PipelineOptions.GLOBAL_JOB_PARAMETERS, texts)
 
@@ -97,12 +104,15 @@ class ExecutionConfig:
         return self._set(PipelineOptions.OBJECT_REUSE, True)
 
     def disable_object_reuse(self) -> ExecutionConfig:
+        """Kept, without effect here."""
         return self._set(PipelineOptions.OBJECT_REUSE, False)
 
     def is_object_reuse_enabled(self) -> bool:
+        """Whether object reuse was asked for."""
         return self._get(PipelineOptions.OBJECT_REUSE)  # type: ignore[no-any-return]
 
     def enable_auto_generated_uids(self) -> ExecutionConfig:
+        """Operators without a uid get one from their place in the program (the default)."""
         return self._set(PipelineOptions.AUTO_GENERATE_UIDS, True)
 
     def disable_auto_generated_uids(self) -> ExecutionConfig:
@@ -110,24 +120,31 @@ class ExecutionConfig:
         return self._set(PipelineOptions.AUTO_GENERATE_UIDS, False)
 
     def has_auto_generated_uids_enabled(self) -> bool:
+        """Whether operators without a uid get one."""
         return self._get(PipelineOptions.AUTO_GENERATE_UIDS)  # type: ignore[no-any-return]
 
     def get_task_cancellation_interval(self) -> int:
+        """Milliseconds between attempts to cancel a task; kept, Spark cancels tasks."""
         return self._get(_CANCELLATION_INTERVAL)  # type: ignore[no-any-return]
 
     def set_task_cancellation_interval(self, interval: int) -> ExecutionConfig:
+        """Kept, without effect here: Spark cancels tasks."""
         return self._set(_CANCELLATION_INTERVAL, interval)
 
     def get_task_cancellation_timeout(self) -> int:
+        """Milliseconds until a task that does not stop is fatal; kept, Spark cancels tasks."""
         return self._get(_CANCELLATION_TIMEOUT)  # type: ignore[no-any-return]
 
     def set_task_cancellation_timeout(self, timeout: int) -> ExecutionConfig:
+        """Kept, without effect here: Spark cancels tasks."""
         return self._set(_CANCELLATION_TIMEOUT, timeout)
 
     def set_use_snapshot_compression(self, use_snapshot_compression: bool) -> ExecutionConfig:
+        """Kept, without effect here: snapshots are always compressed."""
         return self._set(_SNAPSHOT_COMPRESSION, use_snapshot_compression)
 
     def is_use_snapshot_compression(self) -> bool:
+        """What was set; snapshots are compressed in any case."""
         return self._get(_SNAPSHOT_COMPRESSION)  # type: ignore[no-any-return]
 
     def enable_closure_cleaner(self) -> ExecutionConfig:
@@ -135,12 +152,15 @@ class ExecutionConfig:
         return self._set(_CLOSURE_CLEANER, "RECURSIVE")
 
     def disable_closure_cleaner(self) -> ExecutionConfig:
+        """Kept, without effect here: Python functions have no closures to clean."""
         return self._set(_CLOSURE_CLEANER, "NONE")
 
     def is_closure_cleaner_enabled(self) -> bool:
+        """What was set; without effect here."""
         return self._get(_CLOSURE_CLEANER) != "NONE"
 
     def enable_force_kryo(self) -> ExecutionConfig:
+        """Kept, without effect here: there is no Kryo."""
         raise _java_serializers("enable_force_kryo")
 
     def disable_force_kryo(self) -> ExecutionConfig:
@@ -148,9 +168,11 @@ class ExecutionConfig:
         return self
 
     def is_force_kryo_enabled(self) -> bool:
+        """What was set; without effect here."""
         return False
 
     def enable_force_avro(self) -> ExecutionConfig:
+        """Kept, without effect here: types decide how values are encoded."""
         raise _java_serializers("enable_force_avro")
 
     def disable_force_avro(self) -> ExecutionConfig:
@@ -158,9 +180,11 @@ class ExecutionConfig:
         return self
 
     def is_force_avro_enabled(self) -> bool:
+        """What was set; without effect here."""
         return False
 
     def disable_generic_types(self) -> ExecutionConfig:
+        """Kept, without effect here: values of undeclared type are pickled."""
         raise _java_serializers("disable_generic_types")
 
     def enable_generic_types(self) -> ExecutionConfig:
@@ -168,15 +192,19 @@ class ExecutionConfig:
         return self
 
     def has_generic_types_disabled(self) -> bool:
+        """What was set; without effect here."""
         return False
 
     def get_default_kryo_serializer_classes(self) -> dict[str, str]:
+        """What was registered; without effect here."""
         return {}
 
     def get_registered_kryo_types(self) -> list[str]:
+        """What was registered; without effect here."""
         return []
 
     def get_registered_pojo_types(self) -> list[str]:
+        """What was registered; without effect here."""
         return []
 
     def __eq__(self, other: object) -> bool:

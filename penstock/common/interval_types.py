@@ -41,6 +41,8 @@ class YearMonthIntervalType(AtomicType):
     """A number of months."""
 
     class YearMonthResolution:
+        """Years, months, or both."""
+
         YEAR = "YEAR"
         MONTH = "MONTH"
         YEAR_TO_MONTH = "YEAR_TO_MONTH"
@@ -70,6 +72,8 @@ class DayTimeIntervalType(AtomicType):
     """A length of time that does not depend on the calendar."""
 
     class DayTimeResolution:
+        """Days, hours, minutes, seconds, or a range of them."""
+
         DAY = "DAY"
         DAY_TO_HOUR = "DAY_TO_HOUR"
         DAY_TO_MINUTE = "DAY_TO_MINUTE"

@@ -63,6 +63,7 @@ class JobClient:
         self._handle = handle
 
     def get_job_id(self) -> JobID:
+        """The id under which the job's checkpoints lie."""
         return self._handle.job_id
 
     def get_job_status(self) -> CompletableFuture:

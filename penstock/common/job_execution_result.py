@@ -21,6 +21,7 @@ class JobExecutionResult:
         self._accumulators = dict(accumulators or {})
 
     def get_job_id(self) -> JobID:
+        """The id of the job that has ended."""
         return self._job_id
 
     def get_net_runtime(self) -> int:
@@ -32,6 +33,7 @@ class JobExecutionResult:
         return self._accumulators.get(accumulator_name)
 
     def get_all_accumulator_results(self) -> dict[str, Any]:
+        """The values of all accumulators by name, merged over subtasks."""
         return dict(self._accumulators)
 
     def __str__(self) -> str:

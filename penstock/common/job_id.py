@@ -27,9 +27,11 @@ class JobID:
 
     @staticmethod
     def from_hex_string(hex_string: str) -> JobID:
+        """The id that 32 hexadecimal digits stand for."""
         return JobID(hex_string)
 
     def to_hex_string(self) -> str:
+        """The id as 32 hexadecimal digits."""
         return self._text
 
     def __str__(self) -> str:

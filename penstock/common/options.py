@@ -156,6 +156,7 @@ def is_meant_for_us(key: str) -> bool:
 
 
 def is_known(key: str) -> bool:
+    """Whether an option has this key, today or in older programs."""
     return key in _by_any_key() or key.startswith(_OPEN_PREFIXES)
 
 
@@ -165,6 +166,8 @@ def has_effect(key: str) -> bool:
 
 
 class ExecutionOptions:
+    """How jobs run."""
+
     RUNTIME_MODE = option("execution.runtime-mode")
     BUFFER_TIMEOUT = option("execution.buffer-timeout.interval")
     PARALLELISM = option("parallelism.default")
@@ -201,6 +204,8 @@ class DeadLetterOptions:
 
 
 class PipelineOptions:
+    """What belongs to the program: its name, its parallelism, its parameters."""
+
     NAME = option("pipeline.name")
     MAX_PARALLELISM = option("pipeline.max-parallelism")
     AUTO_WATERMARK_INTERVAL = option("pipeline.auto-watermark-interval")
@@ -211,6 +216,8 @@ class PipelineOptions:
 
 
 class CheckpointingOptions:
+    """Where and when checkpoints are written, and what stays of them."""
+
     INTERVAL = option("execution.checkpointing.interval")
     MODE = option("execution.checkpointing.mode")
     DIRECTORY = option("execution.checkpointing.dir")
@@ -224,6 +231,8 @@ class CheckpointingOptions:
 
 
 class StateOptions:
+    """Where state lives, and what a job starts from."""
+
     BACKEND = option("state.backend.type")
     RECOVERY_PATH = option("execution.state-recovery.path")
     CLAIM_MODE = option("execution.state-recovery.claim-mode")

@@ -32,6 +32,7 @@ class RestartStrategyConfiguration:
         configuration.add_all(Configuration.from_dict(self.entries()))
 
     def get_description(self) -> str:
+        """The strategy and its numbers, in words."""
         raise NotImplementedError(f"{type(self).__name__} has no description")
 
     def __eq__(self, other: object) -> bool:
@@ -48,6 +49,8 @@ class RestartStrategies:
     """Where restart strategies are made."""
 
     class NoRestartStrategyConfiguration(RestartStrategyConfiguration):
+        """The first failure ends the job."""
+
         name = "none"
 
         def get_description(self) -> str:
@@ -60,6 +63,8 @@ class RestartStrategies:
             return "Cluster level default restart strategy."
 
     class FixedDelayRestartStrategyConfiguration(RestartStrategyConfiguration):
+        """So many restarts, with the same pause before each."""
+
         name = "fixed-delay"
 
         def __init__(self, restart_attempts: int = 1, delay_between_attempts_interval: Span = 1_000) -> None:
@@ -84,6 +89,8 @@ class RestartStrategies:
             return f"Restart with fixed delay ({self._delay_ms} ms). #{self._attempts} restart attempts."
 
     class FailureRateRestartStrategyConfiguration(RestartStrategyConfiguration):
+        """Restarts until failures come too fast."""
+
         name = "failure-rate"
 
         def __init__(

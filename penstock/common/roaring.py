@@ -88,4 +88,5 @@ def _read(data: bytes, at: int, count: int, is_run: bool) -> tuple[list[int], in
 
 
 def signed(value: int) -> int:
+    """The 32 bits of a number as a signed one."""
     return value - (1 << 32) if value >= 1 << 31 else value

@@ -82,24 +82,28 @@ def as_integer(value: Any, name: str, low: int, high: int) -> int:
 
 
 def as_big_integer(value: Any) -> int:
+    """A whole number of any size."""
     if isinstance(value, (str, bytes, float)) or not hasattr(value, "__index__"):
         raise Misfit(value, "BIG_INT")
     return int(value)
 
 
 def as_boolean(value: Any) -> bool:
+    """True or False; other values do not fit."""
     if value is None or isinstance(value, (str, bytes)) or not hasattr(value, "__bool__"):
         raise Misfit(value, "BOOLEAN")
     return bool(value)
 
 
 def as_string(value: Any) -> str:
+    """A text."""
     if isinstance(value, str):
         return str(value)
     raise Misfit(value, "STRING", "call str() on it, or decode() if it is bytes")
 
 
 def as_char(value: Any) -> str:
+    """A text of one character."""
     if isinstance(value, str) and len(value) == 1:
         return str(value)
     raise Misfit(value, "CHAR", "pass a string of one character")
@@ -136,6 +140,7 @@ def plain_decimal(value: decimal.Decimal) -> decimal.Decimal:
 
 
 def as_date(value: Any) -> datetime.date:
+    """A day; of a moment, its day."""
     if isinstance(value, datetime.date):
         return datetime.date(value.year, value.month, value.day)
     raise Misfit(value, "SQL_DATE", "pass a datetime.date")
@@ -175,6 +180,7 @@ def _cut_to_millis(value: T) -> T:
 
 
 def as_instant(value: Any) -> Instant:
+    """A moment."""
     if isinstance(value, Instant):
         return value
     if isinstance(value, datetime.datetime) and value.tzinfo is not None:

@@ -26,26 +26,32 @@ class Duration:
 
     @staticmethod
     def of_days(days: int) -> Duration:
+        """So many days of 24 hours."""
         return Duration(days * 86_400 * _NANOS_PER_SECOND)
 
     @staticmethod
     def of_hours(hours: int) -> Duration:
+        """So many hours."""
         return Duration(hours * 3_600 * _NANOS_PER_SECOND)
 
     @staticmethod
     def of_minutes(minutes: int) -> Duration:
+        """So many minutes."""
         return Duration(minutes * 60 * _NANOS_PER_SECOND)
 
     @staticmethod
     def of_seconds(seconds: int) -> Duration:
+        """So many seconds."""
         return Duration(seconds * _NANOS_PER_SECOND)
 
     @staticmethod
     def of_millis(millis: int) -> Duration:
+        """So many milliseconds."""
         return Duration(millis * _NANOS_PER_MILLI)
 
     @staticmethod
     def of_nanos(nanos: int) -> Duration:
+        """So many nanoseconds."""
         return Duration(nanos)
 
     def to_millis(self) -> int:
@@ -53,15 +59,19 @@ class Duration:
         return self._nanos // _NANOS_PER_MILLI
 
     def to_nanos(self) -> int:
+        """The length in nanoseconds."""
         return self._nanos
 
     def to_timedelta(self) -> datetime.timedelta:
+        """The length as Python's timedelta, cut to microseconds."""
         return datetime.timedelta(microseconds=self._nanos // 1_000)
 
     def is_zero(self) -> bool:
+        """Whether it has no length."""
         return self._nanos == 0
 
     def is_negative(self) -> bool:
+        """Whether it is less than zero."""
         return self._nanos < 0
 
     def __eq__(self, other: object) -> bool:
@@ -91,10 +101,12 @@ class Instant:
 
     @staticmethod
     def of_epoch_milli(epoch_milli: int) -> Instant:
+        """The moment so many milliseconds after 1970-01-01 00:00:00 UTC."""
         seconds, millis = divmod(epoch_milli, 1_000)
         return Instant(seconds, millis * _NANOS_PER_MILLI)
 
     def to_epoch_milli(self) -> int:
+        """Milliseconds since 1970-01-01 00:00:00 UTC."""
         return self.seconds * 1_000 + self.nanos // _NANOS_PER_MILLI
 
     def to_datetime(self) -> datetime.datetime:
@@ -126,25 +138,31 @@ class Time:
 
     @staticmethod
     def milliseconds(milliseconds: int) -> Time:
+        """So many milliseconds."""
         return Time(milliseconds)
 
     @staticmethod
     def seconds(seconds: int) -> Time:
+        """So many seconds."""
         return Time(seconds * 1_000)
 
     @staticmethod
     def minutes(minutes: int) -> Time:
+        """So many minutes."""
         return Time(minutes * 60_000)
 
     @staticmethod
     def hours(hours: int) -> Time:
+        """So many hours."""
         return Time(hours * 3_600_000)
 
     @staticmethod
     def days(days: int) -> Time:
+        """So many days of 24 hours."""
         return Time(days * 86_400_000)
 
     def to_milliseconds(self) -> int:
+        """The length in milliseconds, which windows and timers count in."""
         return self._milliseconds
 
     def __eq__(self, other: object) -> bool:

@@ -84,9 +84,11 @@ class Row:
         return dict(zip(self._fields, values, strict=False))
 
     def get_row_kind(self) -> RowKind:
+        """Whether the row is an insertion, an update's old or new row, or a deletion."""
         return self._row_kind
 
     def set_row_kind(self, row_kind: RowKind) -> None:
+        """Makes the row a change of this kind."""
         self._row_kind = row_kind
 
     def get_field_names(self) -> list[str] | None:
@@ -94,6 +96,7 @@ class Row:
         return None if self._fields is None else list(self._fields)
 
     def set_field_names(self, field_names: Sequence[str]) -> None:
+        """Gives the fields names, by which they can be asked for."""
         self._fields = field_names
 
     def get_field_by_name(self, name: str) -> Any:

@@ -49,6 +49,7 @@ class NumberSequenceSource(Source):
 
     @property
     def boundedness(self) -> Boundedness:
+        """Bounded: it ends with its last number."""
         return Boundedness.BOUNDED
 
     def create_enumerator(self, context: EnumeratorContext, restored: Any = None) -> SplitEnumerator:

@@ -216,9 +216,11 @@ class Source(ABC):
 
     @property
     def boundedness(self) -> Boundedness:
+        """Whether the source ends by itself."""
         return Boundedness.CONTINUOUS_UNBOUNDED
 
     def get_boundedness(self) -> Boundedness:
+        """Whether the source ends by itself."""
         return self.boundedness
 
     @abstractmethod

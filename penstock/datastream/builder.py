@@ -93,7 +93,11 @@ def checked_type(type_info: Any) -> TypeInformation | None:
 def checked_parallelism(parallelism: Any, what: str = "parallelism") -> int:
     """A positive int."""
     if isinstance(parallelism, bool) or not isinstance(parallelism, int) or parallelism < 1:
-        raise ValidationError(f"{what} must be an integer from 1 on, got {parallelism!r}", where=call_site())
+        raise ValidationError(
+            f"{what} must be an integer from 1 on, got {parallelism!r}",
+            where=call_site(),
+            do="pass how many subtasks shall share the work",
+        )
     return parallelism
 
 

@@ -43,9 +43,11 @@ class CheckpointConfig:
         return self.get_checkpoint_interval() > 0
 
     def get_checkpointing_mode(self) -> CheckpointingMode:
+        """EXACTLY_ONCE unless something else was set."""
         return CheckpointingMode[str(self._configuration.get(CheckpointingOptions.MODE))]
 
     def set_checkpointing_mode(self, checkpointing_mode: CheckpointingMode) -> CheckpointConfig:
+        """What a checkpoint promises; every epoch here is exactly once, whatever is set."""
         return self._set(CheckpointingOptions.MODE, checkpointing_mode.name)
 
     def get_checkpointing_consistency_mode(self) -> CheckpointingMode:
@@ -58,24 +60,30 @@ class CheckpointConfig:
         return _DISABLED if interval is None else interval.to_millis()
 
     def set_checkpoint_interval(self, checkpoint_interval: int) -> CheckpointConfig:
+        """Milliseconds between checkpoints at most; every epoch is one, and is shorter."""
         millis = checked_millis(checkpoint_interval, "checkpoint interval", minimum=1)
         return self._set_millis(CheckpointingOptions.INTERVAL, millis)
 
     def get_checkpoint_timeout(self) -> int:
+        """Milliseconds after which a checkpoint is given up."""
         return self._millis(CheckpointingOptions.TIMEOUT)
 
     def set_checkpoint_timeout(self, checkpoint_timeout: int) -> CheckpointConfig:
+        """Kept, without effect here: an epoch that does not end is not committed."""
         millis = checked_millis(checkpoint_timeout, "checkpoint timeout", minimum=1)
         return self._set_millis(CheckpointingOptions.TIMEOUT, millis)
 
     def get_min_pause_between_checkpoints(self) -> int:
+        """Milliseconds of pause that were asked for."""
         return self._millis(CheckpointingOptions.MIN_PAUSE)
 
     def set_min_pause_between_checkpoints(self, min_pause_between_checkpoints: int) -> CheckpointConfig:
+        """Kept, without effect here: the end of an epoch is its checkpoint."""
         millis = checked_millis(min_pause_between_checkpoints, "min pause between checkpoints")
         return self._set_millis(CheckpointingOptions.MIN_PAUSE, millis)
 
     def get_max_concurrent_checkpoints(self) -> int:
+        """How many checkpoints may be under way; here it is always one."""
         return self._configuration.get(_MAX_CONCURRENT)  # type: ignore[no-any-return]
 
     def set_max_concurrent_checkpoints(self, max_concurrent_checkpoints: int) -> CheckpointConfig:
@@ -84,11 +92,13 @@ class CheckpointConfig:
         return self._set(_MAX_CONCURRENT, max_concurrent_checkpoints)
 
     def get_tolerable_checkpoint_failure_number(self) -> int:
+        """How many failed checkpoints do not fail the job."""
         return self._configuration.get(CheckpointingOptions.TOLERABLE_FAILURES) or 0
 
     def set_tolerable_checkpoint_failure_number(
         self, tolerable_checkpoint_failure_number: int
     ) -> CheckpointConfig:
+        """Kept, without effect here: what fails an epoch is left to the restart strategy."""
         if tolerable_checkpoint_failure_number < 0:
             raise ValidationError(
                 f"tolerable checkpoint failures must be 0 or more, got {tolerable_checkpoint_failure_number}",
@@ -107,15 +117,18 @@ class CheckpointConfig:
     # -- what is left when the job has ended -----------------------------------------------------------
 
     def get_externalized_checkpoint_retention(self) -> ExternalizedCheckpointRetention:
+        """Whether checkpoints stay when the job is cancelled."""
         name = self._configuration.get(CheckpointingOptions.EXTERNALIZED_RETENTION)
         return ExternalizedCheckpointRetention[str(name)]
 
     def set_externalized_checkpoint_retention(
         self, retention_mode: ExternalizedCheckpointRetention
     ) -> CheckpointConfig:
+        """Whether checkpoints stay when the job is cancelled; a failed job always keeps them."""
         return self._set(CheckpointingOptions.EXTERNALIZED_RETENTION, retention_mode.name)
 
     def is_externalized_checkpoints_enabled(self) -> bool:
+        """Whether a retention was chosen."""
         none = ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS
         return self.get_externalized_checkpoint_retention() is not none
 
@@ -141,6 +154,7 @@ class CheckpointConfig:
     # -- unaligned checkpoints -------------------------------------------------------------------------
 
     def is_unaligned_checkpoints_enabled(self) -> bool:
+        """Whether unaligned checkpoints were asked for; without effect here."""
         return bool(self._configuration.get(_UNALIGNED))
 
     def enable_unaligned_checkpoints(self, enabled: bool = True) -> CheckpointConfig:
@@ -148,9 +162,11 @@ class CheckpointConfig:
         return self._set(_UNALIGNED, bool(enabled))
 
     def disable_unaligned_checkpoints(self) -> CheckpointConfig:
+        """Kept, without effect here: there are no barriers to align."""
         return self.enable_unaligned_checkpoints(False)
 
     def is_force_unaligned_checkpoints(self) -> bool:
+        """What was set; without effect here."""
         return bool(self._configuration.get(_FORCE_UNALIGNED))
 
     def set_force_unaligned_checkpoints(self, force_unaligned_checkpoints: bool = True) -> CheckpointConfig:
@@ -158,6 +174,7 @@ class CheckpointConfig:
         return self._set(_FORCE_UNALIGNED, bool(force_unaligned_checkpoints))
 
     def get_aligned_checkpoint_timeout(self) -> Duration:
+        """What was set; without effect here."""
         return self._configuration.get(_ALIGNED_TIMEOUT)  # type: ignore[no-any-return]
 
     def set_aligned_checkpoint_timeout(self, alignment_timeout: Any) -> CheckpointConfig:

@@ -30,9 +30,11 @@ class JobManagerCheckpointStorage(CheckpointStorage):
         self._max_state_size = self.DEFAULT_MAX_STATE_SIZE if max_state_size is None else max_state_size
 
     def get_checkpoint_path(self) -> str | None:
+        """The directory of the checkpoints' metadata, if one was given."""
         return self._checkpoint_path
 
     def get_savepoint_path(self) -> str | None:
+        """The directory of savepoints, if one was given."""
         return None
 
     def get_max_state_size(self) -> int:
@@ -72,9 +74,11 @@ class FileSystemCheckpointStorage(CheckpointStorage):
         self._buffer = write_buffer_size
 
     def get_checkpoint_path(self) -> str:
+        """The directory of the checkpoints."""
         return self._checkpoint_path
 
     def get_savepoint_path(self) -> str | None:
+        """The directory of savepoints, if one was given."""
         return None
 
     def get_min_file_size_threshold(self) -> int:

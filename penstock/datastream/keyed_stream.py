@@ -12,7 +12,7 @@ from penstock.datastream.builder import call_site, checked_type, deprecated, ope
 from penstock.datastream.stream import DataStream
 from penstock.functions.element import FilterFunction, FlatMapFunction, MapFunction, ReduceFunction
 from penstock.functions.process import KeyedProcessFunction, ProcessFunction
-from penstock.functions.rolling import RollingFunction
+from penstock.functions.rolling import RollingFunction, check_field
 from penstock.functions.wrap import as_function
 from penstock.graph.transformations import (
     Partitioner,
@@ -193,6 +193,7 @@ class KeyedStream(DataStream):
         return self._transformation.inputs[0]
 
     def _rolling(self, kind: str, position: int | str) -> DataStream:
+        check_field(kind, position, self.get_type(), call_site())
         return self.reduce(RollingFunction(kind, position)).name(f"Keyed Aggregation {kind}")
 
     def _keyed(

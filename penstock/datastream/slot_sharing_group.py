@@ -21,21 +21,27 @@ class MemorySize:
 
     @staticmethod
     def of_mebi_bytes(mebi_bytes: int) -> MemorySize:
+        """So many units of 1024 x 1024 bytes."""
         return MemorySize(mebi_bytes << 20)
 
     def get_bytes(self) -> int:
+        """The size in bytes."""
         return self._bytes
 
     def get_kibi_bytes(self) -> int:
+        """The size in units of 1024 bytes, rounded down."""
         return self._bytes >> 10
 
     def get_mebi_bytes(self) -> int:
+        """The size in units of 1024^2 bytes, rounded down."""
         return self._bytes >> 20
 
     def get_gibi_bytes(self) -> int:
+        """The size in units of 1024^3 bytes, rounded down."""
         return self._bytes >> 30
 
     def get_tebi_bytes(self) -> int:
+        """The size in units of 1024^4 bytes, rounded down."""
         return self._bytes >> 40
 
     def __eq__(self, other: object) -> bool:
@@ -73,24 +79,31 @@ class SlotSharingGroup:
 
     @staticmethod
     def builder(name: str) -> SlotSharingGroup.Builder:
+        """Begins a group with this name."""
         return SlotSharingGroup.Builder(name)
 
     def get_name(self) -> str:
+        """The name by which operators refer to the group."""
         return self._fields[0]
 
     def get_cpu_cores(self) -> float | None:
+        """Cores that were asked for; Spark gives executors their cores."""
         return self._fields[1]
 
     def get_task_heap_memory(self) -> MemorySize | None:
+        """Memory that was asked for; Spark gives executors their memory."""
         return self._fields[2]
 
     def get_task_off_heap_memory(self) -> MemorySize | None:
+        """Memory that was asked for; Spark gives executors their memory."""
         return self._fields[3]
 
     def get_managed_memory(self) -> MemorySize | None:
+        """Memory that was asked for; Spark gives executors their memory."""
         return self._fields[4]
 
     def get_external_resources(self) -> dict[str, float]:
+        """Other resources that were asked for, by name."""
         return dict(self._external_resources)
 
     def __eq__(self, other: object) -> bool:

@@ -74,18 +74,22 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         return bool(self._incremental)
 
     def set_db_storage_paths(self, *paths: str) -> None:
+        """Kept, without effect here: LMDB is below the system's temporary folder."""
         if not paths:
             self._paths = None
             return
         self._paths = [urlsplit(path).path.rstrip("/") or "/" for path in paths]
 
     def get_db_storage_paths(self) -> list[str] | None:
+        """What was set."""
         return self._paths
 
     def set_predefined_options(self, options: PredefinedOptions) -> None:
+        """Kept, without effect here: state is in LMDB."""
         self._options = options
 
     def get_predefined_options(self) -> PredefinedOptions:
+        """What was set."""
         return self._options
 
     def set_options(self, options_factory_class_name: str) -> None:
@@ -93,12 +97,15 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         raise NotSupportedError("RocksDB option factories", "state is kept in LMDB, and the factory is Java")
 
     def get_options(self) -> str | None:
+        """What was set."""
         return None
 
     def get_number_of_transfer_threads(self) -> int:
+        """What was set."""
         return self._transfer_threads
 
     def set_number_of_transfer_threads(self, number_of_transfering_threads: int) -> None:
+        """Kept, without effect here: tasks read their own state files."""
         self._transfer_threads = number_of_transfering_threads
 
 

@@ -95,6 +95,7 @@ class StreamExecutionEnvironment(ShippedFiles, LegacyEnvironment):
         return self.configured_parallelism() or self.get_default_local_parallelism()
 
     def set_parallelism(self, parallelism: int) -> StreamExecutionEnvironment:
+        """How many subtasks operators have unless they say otherwise; a subtask owns a share of the keys."""
         self._config.set_parallelism(checked_parallelism(parallelism))
         return self
 
@@ -104,9 +105,11 @@ class StreamExecutionEnvironment(ShippedFiles, LegacyEnvironment):
         return parallelism if parallelism > 0 else None
 
     def get_max_parallelism(self) -> int:
+        """Into how many key groups keyed state is cut; -1 if nobody has said."""
         return self._config.get_max_parallelism()
 
     def set_max_parallelism(self, max_parallelism: int) -> StreamExecutionEnvironment:
+        """Into how many key groups keyed state is cut: the largest parallelism that it can ever have."""
         self._config.set_max_parallelism(checked_parallelism(max_parallelism, "max parallelism"))
         return self
 
@@ -115,6 +118,7 @@ class StreamExecutionEnvironment(ShippedFiles, LegacyEnvironment):
         return _default_local_parallelism
 
     def set_default_local_parallelism(self, parallelism: int) -> None:
+        """The parallelism of environments that are made after this call."""
         global _default_local_parallelism
         _default_local_parallelism = checked_parallelism(parallelism)
 
@@ -128,6 +132,7 @@ class StreamExecutionEnvironment(ShippedFiles, LegacyEnvironment):
         return self
 
     def get_buffer_timeout(self) -> int:
+        """Milliseconds that were set; latency follows `execution.epoch.target`."""
         return self._configuration.get(ExecutionOptions.BUFFER_TIMEOUT).to_millis()  # type: ignore[no-any-return]
 
     def set_buffer_timeout(self, timeout_millis: int) -> StreamExecutionEnvironment:
@@ -140,13 +145,16 @@ class StreamExecutionEnvironment(ShippedFiles, LegacyEnvironment):
         return self
 
     def disable_operator_chaining(self) -> StreamExecutionEnvironment:
+        """Kept, without effect on results: operators of one stage run in one task."""
         self._configuration.set(PipelineOptions.OPERATOR_CHAINING, False)
         return self
 
     def is_chaining_enabled(self) -> bool:
+        """What was set."""
         return bool(self._configuration.get(PipelineOptions.OPERATOR_CHAINING))
 
     def is_chaining_of_operators_with_different_max_parallelism_enabled(self) -> bool:
+        """What was set."""
         return bool(self._configuration.get(_CHAIN_DIFFERENT_MAX))
 
     def auto_watermark_interval_ms(self) -> int:
@@ -174,21 +182,27 @@ class StreamExecutionEnvironment(ShippedFiles, LegacyEnvironment):
         return self._checkpoint_config.get_checkpoint_interval()
 
     def get_checkpointing_mode(self) -> CheckpointingMode:
+        """EXACTLY_ONCE unless something else was set."""
         return self._checkpoint_config.get_checkpointing_mode()
 
     def get_checkpointing_consistency_mode(self) -> CheckpointingMode:
+        """EXACTLY_ONCE unless something else was set."""
         return self._checkpoint_config.get_checkpointing_mode()
 
     def is_unaligned_checkpoints_enabled(self) -> bool:
+        """What was set; without effect here, there are no barriers to align."""
         return self._checkpoint_config.is_unaligned_checkpoints_enabled()
 
     def is_force_unaligned_checkpoints(self) -> bool:
+        """What was set; without effect here."""
         return self._checkpoint_config.is_force_unaligned_checkpoints()
 
     def get_default_savepoint_directory(self) -> str | None:
+        """Where savepoints go that name no directory; None if nobody has said."""
         return self._configuration.get(CheckpointingOptions.SAVEPOINT_DIRECTORY)  # type: ignore[no-any-return]
 
     def set_default_savepoint_directory(self, directory: str) -> StreamExecutionEnvironment:
+        """Where savepoints go that name no directory."""
         self._configuration.set(CheckpointingOptions.SAVEPOINT_DIRECTORY, str(directory))
         return self
 
@@ -198,6 +212,7 @@ class StreamExecutionEnvironment(ShippedFiles, LegacyEnvironment):
         return self
 
     def is_changelog_state_backend_enabled(self) -> bool | None:
+        """What was set; without effect here, every epoch writes only its changes."""
         return self._configuration.get_boolean("state.changelog.enabled", None)
 
     # -- sources ---------------------------------------------------------------------------------------
@@ -319,6 +334,12 @@ class StreamExecutionEnvironment(ShippedFiles, LegacyEnvironment):
         """Adds a step that was made by hand (Java API)."""
         self.register_transformation(transformation)
 
+    def __reduce__(self) -> Any:
+        raise ValidationError(
+            "a function refers to the execution environment, which stays in the driver",
+            do="give the function what it needs as plain values; in a worker, ask the runtime context in open()",
+        )
+
     def close(self) -> None:
         """Forgets the steps that were not executed."""
         self._transformations.clear()
@@ -334,6 +355,8 @@ class StreamExecutionEnvironment(ShippedFiles, LegacyEnvironment):
         try:
             job = submit_job(ends, self._job_configuration(), self._job_name(job_name))
         except Exception as error:
+            if isinstance(error, ValidationError):
+                error.where = error.where or call_site()
             for listener in self._job_listeners:
                 listener.on_job_submitted(None, error)
             raise

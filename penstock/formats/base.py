@@ -114,7 +114,11 @@ def read_options(known: tuple[Option, ...], options: Mapping[str, str], prefix: 
             try:
                 values[option.name] = option.parse(options[key])
             except ValueError as error:
-                raise ValidationError(f"invalid value {options[key]!r} for option '{key}': {error}") from None
+                reason = "expected a whole number" if option.parse is int else str(error)
+                raise ValidationError(
+                    f"invalid value {options[key]!r} for option '{key}': {reason}",
+                    do="correct the value in the WITH clause",
+                ) from None
         elif option.required:
             raise ValidationError(
                 f"the required option '{key}' is missing", do=f"add '{key}' = '...' to the WITH clause"

@@ -86,9 +86,11 @@ class MapView(DataView):
         return self._dict.get(key)
 
     def put(self, key: Any, value: Any) -> None:
+        """Sets the value of a key."""
         self._dict[key] = value
 
     def put_all(self, dict_value: Mapping[Any, Any]) -> None:
+        """Sets the values of all keys of a map."""
         for key, value in dict_value.items():
             self.put(key, value)
 
@@ -97,18 +99,23 @@ class MapView(DataView):
         self._dict.pop(key, None)
 
     def contains(self, key: Any) -> bool:
+        """Whether the key is there."""
         return key in self._dict
 
     def items(self) -> Iterable[tuple[Any, Any]]:
+        """Keys with their values."""
         return self._dict.items()
 
     def keys(self) -> Iterable[Any]:
+        """All keys."""
         return self._dict.keys()
 
     def values(self) -> Iterable[Any]:
+        """All values."""
         return self._dict.values()
 
     def is_empty(self) -> bool:
+        """Whether there is no key."""
         return not self._dict
 
     def clear(self) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.common.errors import TypeMismatchError
+from penstock.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation
 from penstock.common.types import Row
 from penstock.functions.element import ReduceFunction
 
@@ -74,6 +75,26 @@ class RollingFunction(ReduceFunction):
         if self.kind in _TAKES_NEW:
             return value2 if self._takes_new(value1, value2) else value1
         return _COMBINE[self.kind](value1, value2)
+
+
+def check_field(kind: str, position: int | str, type_info: TypeInformation | None, where: str | None) -> None:
+    """Refuses a field that elements of the declared type do not have.
+
+    >>> from penstock.common.typeinfo import Types
+    >>> check_field("sum", 1, Types.TUPLE([Types.STRING(), Types.INT()]), "job.py:3")
+    """
+    if not isinstance(type_info, (TupleTypeInfo, RowTypeInfo)):
+        return
+    width = len(type_info.get_field_types())
+    names = type_info.get_field_names() if isinstance(type_info, RowTypeInfo) else None
+    known = position in (names or ()) if isinstance(position, str) else -width <= position < width
+    if not known:
+        fields = f"fields {', '.join(names)}" if names else f"positions 0 to {width - 1}"
+        raise TypeMismatchError(
+            f"{kind}({position!r}): the elements have no such field",
+            where=where,
+            do=f"name one of the {fields}",
+        )
 
 
 def _has_fields(value: Any, position: int | str) -> bool:

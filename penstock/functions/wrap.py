@@ -101,7 +101,9 @@ def as_function(function: Any, *interfaces: type[Function], where: str | None = 
         _refuse_listener(function, where)
         return function
     wrapper = _WRAPPERS.get(interfaces[0])
-    wrong_kind = isinstance(function, (type, Function))
+    wrong_kind = isinstance(function, Function) or (
+        inspect.isclass(function) and issubclass(function, Function)
+    )
     if wrapper is not None and callable(function) and not wrong_kind:
         return wrapper(function)
     expected = " or ".join(interface.__name__ for interface in interfaces)

@@ -55,6 +55,7 @@ class Counter(Metric):
         self._count -= n
 
     def get_count(self) -> int:
+        """How far it has counted, in the whole job."""
         return self._count
 
     def _values(self) -> Snapshot:
@@ -73,6 +74,7 @@ class Gauge(Metric):
         self._function = function
 
     def get_value(self) -> Any:
+        """The value when the epoch ended."""
         return self._function()
 
     def _values(self) -> Snapshot:
@@ -100,6 +102,7 @@ class Meter(Metric):
         self._forget(now)
 
     def get_count(self) -> int:
+        """How many events were marked."""
         return self._count
 
     def get_rate(self) -> float:
@@ -193,9 +196,11 @@ class MetricGroup:
         return ".".join((*self._scope, metric_name))
 
     def get_scope_components(self) -> list[str]:
+        """The names of the groups around this one."""
         return list(self._scope)
 
     def get_all_variables(self) -> dict[str, str]:
+        """What the scope's names stand for: job, operator, subtask."""
         return dict(self._variables)
 
     def snapshot(self) -> dict[str, Snapshot]:

@@ -39,11 +39,19 @@ def user_error(
     if value is not _NOTHING:
         where += f", value {shorten(value)}"
     if isinstance(error, PenstockError):
-        error.where = error.where or where
+        if error.where is None or "operator '" not in error.where:
+            error.where = f"{error.where}, {where}" if error.where else where
         return error
     happened = during or ("an element" if value is not _NOTHING else "an element or timer")
-    what = f"{function_name(function)} failed on {happened}: {type(error).__name__}: {error}"
-    do = "correct the function, or let it skip the element; the job goes on from its last checkpoint"
+    who = _selector_name(error) or function_name(function)
+    what = (
+        f"{who} failed {'in' if during.endswith('()') else 'on'} {happened}: {type(error).__name__}: {error}"
+    )
+    do = (
+        "correct the function, or let it skip the element"
+        if value is not _NOTHING
+        else "correct the function"
+    )
     return UserFunctionError(what, user_traceback=user_traceback(error), where=where, do=do)
 
 
@@ -55,6 +63,20 @@ def raise_user_error(
     if told is error:
         raise error
     raise told from error
+
+
+def _selector_name(error: Exception) -> str | None:
+    """The key selector that raised, if it was one: operators call it beside the function."""
+    selectors: tuple[Any, ...] = ()
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if frame.f_code.co_filename.startswith(_OWN_FRAMES):
+            selectors = getattr(frame.f_locals.get("self"), "key_selectors", selectors)
+            continue
+        for selector in selectors:
+            if getattr(selector, "__code__", None) is frame.f_code:
+                return f"key selector '{users_name(selector)}'"
+        return None
+    return None
 
 
 def function_name(function: Any) -> str:

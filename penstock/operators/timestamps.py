@@ -12,6 +12,7 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
+from penstock.common.errors import TypeMismatchError
 from penstock.common.ids import MAX_WATERMARK, MIN_TIMESTAMP, MIN_WATERMARK
 from penstock.common.watermark_generators import (
     AscendingTimestampsWatermarks,
@@ -23,7 +24,7 @@ from penstock.common.watermark_generators import (
 from penstock.common.watermark_strategy import WatermarkStrategy
 from penstock.operators.base import Operator, OperatorContext, Output
 from penstock.operators.dead_letters import POISONED, bury, time_at
-from penstock.operators.failures import raise_user_error
+from penstock.operators.failures import describe_place, raise_user_error
 
 _BY_MAXIMUM = (BoundedOutOfOrdernessWatermarks, AscendingTimestampsWatermarks)
 
@@ -82,10 +83,22 @@ class TimestampsAndWatermarksOperator(Operator):
         kind = type(self._generator)
         if kind in _BY_MAXIMUM or kind is NoWatermarksGenerator or self.context.batch_mode:
             if assigned is not None and kind in _BY_MAXIMUM:
-                self._generator.on_event(None, max(assigned), self._pending)
+                self._generator.on_event(None, self._latest(assigned), self._pending)
             self.output.emit(values, assigned)
         else:
             self._emit_by_generator(values, assigned)
+
+    def _latest(self, timestamps: list[int]) -> int:
+        """The largest event time; times that do not compare are what an assigner of the user's gave."""
+        try:
+            return max(timestamps) + 0
+        except TypeError:
+            wrong = next(time for time in timestamps if not isinstance(time, int))
+            raise TypeMismatchError(
+                f"the timestamp assigner gave {wrong!r} ({type(wrong).__name__}), not a number of milliseconds",
+                where=describe_place(self.context),
+                do="return an int: milliseconds since 1970, such as int(moment.timestamp() * 1000)",
+            ) from None
 
     def _emit_by_generator(self, values: list[Any], timestamps: list[int] | None) -> None:
         on_event, pending = self._generator.on_event, self._pending

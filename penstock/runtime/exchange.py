@@ -122,7 +122,8 @@ class ExchangeWriter:
         try:
             return self._codec.encode_batch(values)
         except TypeMismatchError as error:
-            error.where = f"output of operator '{self._sender}', subtask {self._subtask + 1}; {error.where}"
+            output = "output" if self._edge.tag_id is None else f"side output '{self._edge.tag_id}'"
+            error.where = f"{output} of operator '{self._sender}', subtask {self._subtask + 1}; {error.where}"
             raise
 
     def _seal(self, lane: _Lane) -> Parcel:

@@ -21,6 +21,7 @@ import xxhash
 
 from penstock.checkpoint.storage import CheckpointStorage
 from penstock.common.job_status import JobStatus
+from penstock.common.storage_errors import writing_to
 from penstock.graph.stream_graph import StreamGraph
 
 _ENDED_FILE = "_ended"
@@ -45,7 +46,11 @@ class JobIdentity:
 def choose_identity(
     directory: str | None, fixed_id: str | None, job_name: str, graph: StreamGraph
 ) -> JobIdentity:
-    """The id for a program about to start with its checkpoints under `directory`."""
+    """The id for a program about to start with its checkpoints under `directory`.
+
+    Raises:
+        ExternalSystemError: The directory cannot be written.
+    """
     if directory is None:
         return JobIdentity(fixed_id or uuid.uuid4().hex, False)
     program = fixed_id or program_id(job_name, graph)
@@ -54,7 +59,8 @@ def choose_identity(
     folder = _local_folder(directory)
     if folder is None:
         return JobIdentity(job_id, True)
-    lock = _try_lock(os.path.join(folder, f".{job_id}.lock"))
+    with writing_to(os.path.abspath(folder)):
+        lock = _try_lock(os.path.join(folder, f".{job_id}.lock"))
     return JobIdentity(uuid.uuid4().hex, False) if lock is None else JobIdentity(job_id, True, lock)
 
 

@@ -339,7 +339,8 @@ def _stripped(transformation: Transformation) -> Transformation:
 def _pickle_operator(graph: StreamGraph, node: StreamNode) -> bytes:
     try:
         return cloudpickle.dumps(_make_operator(graph, node), protocol=5)
-    except PenstockError:
+    except PenstockError as error:
+        error.where = error.where or node.transformation.call_site
         raise
     except Exception as error:
         raise ValidationError(

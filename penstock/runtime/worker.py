@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from penstock.common.errors import InvariantError, PenstockError
+from penstock.common.errors import PenstockError
 from penstock.common.surroundings import Surroundings
 from penstock.runtime.attempts import ENDED
 from penstock.runtime.exchange import Parcel
@@ -32,6 +32,7 @@ from penstock.runtime.memory_guard import (
 )
 from penstock.runtime.plan import JobDefinition, LevelPlan, SubtaskReport
 from penstock.runtime.stage import Carried, Item, Outgoing, StageInstance, repeat_end, towards_act
+from penstock.runtime.unforeseen import placed, told
 
 # Chained operators call each other: three frames per operator in a stage.
 sys.setrecursionlimit(max(sys.getrecursionlimit(), 20_000))
@@ -289,16 +290,12 @@ class LevelTask:
                 WORKER.drop(instance, plan)
                 instance.close()
         except PenstockError as error:
-            yield _failure(instance, plan, partition, error)
+            yield _failure(instance, plan, partition, placed(error))
         except (OverMemoryLimit, MemoryError) as error:
             used_bytes = GUARD.seen_bytes or anonymous_bytes()
-            told = memory_error(error, limit_bytes, used_bytes)
-            yield _failure(instance, plan, partition, told)
-        except Exception as error:
-            wrapped = InvariantError(f"{type(error).__name__}: {error}")
-            wrapped.__cause__ = error
-            wrapped.where = _last_frames(error)
-            yield _failure(instance, plan, partition, wrapped)
+            yield _failure(instance, plan, partition, memory_error(error, limit_bytes, used_bytes))
+        except (Exception, SystemExit) as error:
+            yield _failure(instance, plan, partition, told(error))
 
 
 def _with_growth(report: SubtaskReport) -> SubtaskReport:
@@ -341,9 +338,3 @@ def _failure(
         original, error = error, PenstockError(str(error))
         error.domain, error.retryable = original.domain, original.retryable
     return SubtaskReport(-1, partition, "", error=error)
-
-
-def _last_frames(error: BaseException) -> str:
-    import traceback
-
-    return "".join(traceback.format_exception(error)[-6:])

@@ -21,6 +21,7 @@ from penstock.sql.binder.context import BindContext
 from penstock.sql.binder.query import QueryBinder
 from penstock.sql.dialect.statement_parser import parse_statement
 from penstock.sql.dialect.statements import Statement
+from penstock.sql.failing_places import with_places
 from penstock.sql.plan.algebra import MatchRecognize, Plan, StreamScan, walk_plan
 from penstock.sql.result import StatementResult
 from penstock.sql.spark.batch import BatchExecutor
@@ -87,7 +88,7 @@ class SqlSession:
     def run(self, statement: Statement) -> StatementResult:
         from penstock.sql.operations import run_statement
 
-        return run_statement(self, statement)
+        return with_places(run_statement(self, statement), statement.sql)
 
     # -- queries ---------------------------------------------------------------------------------------
 

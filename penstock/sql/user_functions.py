@@ -56,6 +56,7 @@ class FunctionContext:
         return self._job_parameters.get(key, default_value)
 
     def get_task_name(self) -> str:
+        """The name of the operator that calls the function."""
         return self._task.name
 
     def get_task_name_with_subtasks(self) -> str:
@@ -64,15 +65,19 @@ class FunctionContext:
         return f"{task.name} ({task.index + 1}/{task.parallelism})#{task.attempt}"
 
     def get_number_of_parallel_subtasks(self) -> int:
+        """How many subtasks call the function."""
         return self._task.parallelism
 
     def get_max_number_of_parallel_subtasks(self) -> int:
+        """How many subtasks could ever call it."""
         return self._task.max_parallelism
 
     def get_index_of_this_subtask(self) -> int:
+        """Which of them this is, from 0."""
         return self._task.index
 
     def get_attempt_number(self) -> int:
+        """How often the job was restarted before."""
         return self._task.attempt
 
 

@@ -71,6 +71,7 @@ class StateDescriptor:
         self.ttl_config: StateTtlConfig | None = None
 
     def get_name(self) -> str:
+        """The name under which the state is kept in checkpoints; unique in its operator."""
         return self.name
 
     def enable_time_to_live(self, ttl_config: StateTtlConfig) -> None:
@@ -137,6 +138,7 @@ class ReducingStateDescriptor(StateDescriptor):
         self._reduce_function = reduce_function
 
     def get_reduce_function(self) -> Any:
+        """The function that two values become one with."""
         return self._reduce_function
 
     def reducer(self) -> Callable[[Any, Any], Any]:
@@ -160,4 +162,5 @@ class AggregatingStateDescriptor(StateDescriptor):
         self._agg_function = agg_function
 
     def get_agg_function(self) -> Any:
+        """The function that elements are added with."""
         return self._agg_function

@@ -49,7 +49,7 @@ class KeyedListState(SlotState, ListState[Any]):
     ) -> None:
         super().__init__(descriptor, cursor, index, store, clock)
         self._codec = codec_for(descriptor.elem_type_info)
-        self._plain, self._normalize = normalizer(self._codec)
+        self._plain, self._normalize = normalizer(self._codec, descriptor.name)
 
     @property
     def fingerprint(self) -> str:

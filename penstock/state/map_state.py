@@ -69,9 +69,9 @@ class KeyedMapState(SlotState, MapState[Any, Any]):
         super().__init__(descriptor, cursor, index, store, clock)
         self._key_codec = codec_for(descriptor.key_type_info)
         self._codec = codec_for(descriptor.value_type_info)
-        self._plain, self._normalize = normalizer(self._codec)
+        self._plain, self._normalize = normalizer(self._codec, descriptor.name)
         # Map keys of exactly these types are tokens as they are; all others go through their bytes.
-        plain_key, normalize_key = normalizer(self._key_codec)
+        plain_key, normalize_key = normalizer(self._key_codec, descriptor.name)
         self._untyped_keys = normalize_key is None
         self._exact = _EXACT if self._untyped_keys else frozenset({plain_key} & _EXACT)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.common.codecs import Codec, UntypedCodec, compile_codec
-from penstock.common.errors import PenstockError
+from penstock.common.errors import PenstockError, TypeMismatchError
 from penstock.common.typeinfo import TypeInformation, Types
 from penstock.state.descriptors import StateDescriptor, StateTtlConfig
 from penstock.state.overlay import UNLOADED, Cursor, Entry
@@ -144,7 +144,7 @@ def table_name(state_name: str) -> str:
     return "s/" + state_name
 
 
-def normalizer(codec: Codec) -> tuple[type | None, Callable[[Any], Any] | None]:
+def normalizer(codec: Codec, state: str) -> tuple[type | None, Callable[[Any], Any] | None]:
     """The type whose values need no normalizing, and the function for all others (None: never needed).
 
     A value is normalized when it is written, so that a function reads the same back whether or not an epoch
@@ -153,7 +153,15 @@ def normalizer(codec: Codec) -> tuple[type | None, Callable[[Any], Any] | None]:
     if isinstance(codec, UntypedCodec):
         return None, None
     plain = _PLAIN_TYPES.get(codec.type_info) if codec.type_info is not None else None
-    return plain, codec.normalize
+
+    def normalize(value: Any) -> Any:
+        try:
+            return codec.normalize(value)
+        except TypeMismatchError as error:
+            error.where = f"state '{state}' of {error.where}"
+            raise
+
+    return plain, normalize
 
 
 def codec_for(type_info: TypeInformation) -> Codec:

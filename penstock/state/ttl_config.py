@@ -230,24 +230,31 @@ class StateTtlConfig:
 
     @staticmethod
     def new_builder(ttl: Time | Duration | datetime.timedelta) -> _Builder:
+        """Begins a configuration: state lives for `ttl` after it was last touched."""
         return _Builder(ttl)
 
     def get_update_type(self) -> _UpdateType:
+        """What counts as touching: writing only, or reading too."""
         return self._update_type
 
     def get_state_visibility(self) -> _StateVisibility:
+        """Whether a value that is over but still there may be read."""
         return self._state_visibility
 
     def get_ttl(self) -> Time | Duration | datetime.timedelta:
+        """How long a value lives."""
         return self._ttl
 
     def get_ttl_time_characteristic(self) -> _TtlTimeCharacteristic:
+        """The clock that counts; processing time."""
         return self._ttl_time_characteristic
 
     def is_enabled(self) -> bool:
+        """Whether values end at all."""
         return self._update_type is not _UpdateType.Disabled
 
     def get_cleanup_strategies(self) -> _CleanupStrategies:
+        """When values that are over are removed."""
         return self._cleanup_strategies
 
     def __repr__(self) -> str:

@@ -31,7 +31,7 @@ class OneValue(SlotState):
     ) -> None:
         super().__init__(descriptor, cursor, index, store, clock)
         self._codec = codec_for(descriptor.type_info)
-        self._plain, self._normalize = normalizer(self._codec)
+        self._plain, self._normalize = normalizer(self._codec, descriptor.name)
 
     @property
     def fingerprint(self) -> str:

@@ -75,6 +75,7 @@ def namespace_columns() -> list[Column]:
 
 
 def namespace_values(namespace: Any) -> tuple[Any, Any, Any]:
+    """Start, end and text of a namespace, as far as it has them."""
     if isinstance(namespace, TimeWindow):
         return namespace.start, namespace.end, to_json({"start": namespace.start, "end": namespace.end})
     return None, None, None if namespace is None else to_json(namespace)

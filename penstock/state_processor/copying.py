@@ -42,6 +42,7 @@ class Copy:
 
 
 def copies_of(operator: OperatorContents, uid: str, root: str) -> list[Copy]:
+    """The files of an operator, and where they go."""
     schemas = operator.schemas()
     return [Copy(root, uid, number, share, schemas) for number, share in enumerate(operator.shares)]
 

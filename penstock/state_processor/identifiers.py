@@ -15,10 +15,12 @@ class OperatorIdentifier:
 
     @staticmethod
     def for_uid(uid: str) -> OperatorIdentifier:
+        """The operator with this uid."""
         return OperatorIdentifier(uid)
 
     @staticmethod
     def for_uid_hash(uid_hash: str) -> OperatorIdentifier:
+        """The operator with this hash of a uid, 32 hexadecimal digits."""
         return OperatorIdentifier(uid_hash)
 
 

@@ -74,6 +74,7 @@ def open_backend(
     folder: str,
     groups: tuple[int, int],
 ) -> StoredKeyedBackend:
+    """Keyed state of one share of the key groups."""
     return open_keyed_backend(
         "lmdb",
         local_dir=folder,
@@ -90,6 +91,7 @@ def open_backend(
 
 
 def context_for(place: Place, backend: StoredKeyedBackend | None) -> OperatorContext:
+    """What an operator is set up with outside of a job."""
     return OperatorContext(
         uid=OperatorUid(place.uid),
         name=place.uid,

@@ -37,6 +37,7 @@ class CompiledPlan:
         return self.explain()
 
     def as_json_string(self) -> str:
+        """The plan as JSON, which `load_plan` reads."""
         return self._plan.as_json()
 
     def as_smile_bytes(self) -> bytes:

@@ -59,23 +59,29 @@ class EnvironmentSettings:
 
     @staticmethod
     def new_instance() -> EnvironmentSettings.Builder:
+        """Begins settings; streaming mode unless the builder says otherwise."""
         return EnvironmentSettings.Builder()
 
     @staticmethod
     def in_streaming_mode() -> EnvironmentSettings:
+        """Queries run until their input ends and keep their results up to date."""
         return EnvironmentSettings.new_instance().in_streaming_mode().build()
 
     @staticmethod
     def in_batch_mode() -> EnvironmentSettings:
+        """Queries run once over bounded input, each as one Spark SQL plan."""
         return EnvironmentSettings.new_instance().in_batch_mode().build()
 
     def get_built_in_catalog_name(self) -> str:
+        """The catalog that an environment begins with."""
         return self._catalog
 
     def get_built_in_database_name(self) -> str:
+        """The database that an environment begins with."""
         return self._database
 
     def is_streaming_mode(self) -> bool:
+        """Whether queries keep their results up to date."""
         return self._streaming
 
     def get_configuration(self) -> Configuration:

@@ -22,6 +22,7 @@ class Module:
     """
 
     def list_functions(self) -> list[str]:
+        """The names of the functions that the module brings."""
         return []
 
     def get_function(self, name: str) -> Any | None:
@@ -45,9 +46,11 @@ class ModuleEntry:
         self._used = used
 
     def name(self) -> str:
+        """The name of the module."""
         return self._name
 
     def used(self) -> bool:
+        """Whether its functions are looked up."""
         return self._used
 
     def __eq__(self, other: object) -> bool:

@@ -14,10 +14,12 @@ class PlanReference:
 
     @staticmethod
     def from_file(path: str | pathlib.Path) -> FilePlanReference:
+        """The plan in a file."""
         return FilePlanReference(str(path))
 
     @staticmethod
     def from_json_string(json_string: str) -> JsonContentPlanReference:
+        """The plan in a text."""
         return JsonContentPlanReference(json_string)
 
     @staticmethod

@@ -35,6 +35,7 @@ class StatementSet:
         self._inserts: list[InsertStatement | InsertInto] = []
 
     def add_insert_sql(self, stmt: str) -> StatementSet:
+        """Adds an INSERT statement; it is checked now and runs with the others."""
         statement = self._session.parse(stmt)
         if not isinstance(statement, InsertStatement):
             raise SqlError("a statement set takes only INSERT statements", sql=stmt, line=1, column=1)
@@ -67,6 +68,7 @@ class StatementSet:
         return [i if isinstance(i, InsertInto) else plan_insert(self._session, i) for i in self._inserts]
 
     def explain(self, *extra_details: int) -> str:
+        """How all statements will run together, as text."""
         return explain_plans(self._session, list(self._sinks()), detail_names(extra_details))
 
     def print_explain(self, *extra_details: int) -> None:
@@ -92,6 +94,7 @@ class StatementSet:
         )
 
     def execute(self) -> TableResult:
+        """Starts one job that does all INSERTs; what they share is read once."""
         sinks = self._sinks()
         self._inserts = []
         return TableResult(execute_sinks(self._session, sinks))

@@ -35,23 +35,29 @@ class TableConfig:
 
     @staticmethod
     def get_default() -> TableConfig:
+        """Settings of which nothing is set."""
         return TableConfig()
 
     def get(self, key: str, default_value: str) -> str:
+        """The value of a key, or the default."""
         inherited = None if self._below is None else self._below.get_string(key, None)
         return self._configuration.get_string(key, inherited) or default_value
 
     def set(self, key: str, value: str) -> TableConfig:
+        """Sets a key, as SET does."""
         self._configuration.set_string(key, str(value))
         return self
 
     def get_configuration(self) -> Configuration:
+        """All settings as a configuration that shares them."""
         return self._configuration
 
     def add_configuration(self, configuration: Configuration) -> None:
+        """Sets everything that another configuration sets."""
         self._configuration.add_all(configuration)
 
     def to_map(self) -> dict[str, str]:
+        """All settings as texts."""
         return self._configuration.to_dict()
 
     def get_local_timezone(self) -> str:
@@ -60,13 +66,16 @@ class TableConfig:
         return "UTC" if zone == "default" else zone
 
     def set_local_timezone(self, timezone_id: str) -> None:
+        """The time zone in which moments are shown and texts are read as moments."""
         self.set(_ZONE, timezone_id)
 
     def get_idle_state_retention(self) -> dt.timedelta:
+        """How long state lives that nothing touches; zero means for ever."""
         value = parse_value(_TTL, self.get(_TTL, "0 ms"), "Duration")
         return value if isinstance(value, dt.timedelta) else dt.timedelta(milliseconds=value.to_millis())
 
     def set_idle_state_retention(self, duration: dt.timedelta) -> None:
+        """How long state lives that nothing touches: `table.exec.state.ttl`."""
         self.set(_TTL, f"{int(duration.total_seconds() * 1000)} ms")
 
     def get_sql_dialect(self) -> int:
@@ -74,6 +83,7 @@ class TableConfig:
         return SqlDialect.HIVE if self.get(_DIALECT, "default").lower() == "hive" else SqlDialect.DEFAULT
 
     def set_sql_dialect(self, sql_dialect: int) -> None:
+        """Which dialect statements are written in from now on."""
         names = {SqlDialect.DEFAULT: "DEFAULT", SqlDialect.HIVE: "HIVE"}
         if sql_dialect not in names:
             raise ValidationError(
@@ -82,6 +92,7 @@ class TableConfig:
         self.set(_DIALECT, names[sql_dialect])
 
     def get_max_generated_code_length(self) -> int:
+        """What was set; without effect here, no code is generated."""
         return int(self.get("table.generated-code.max-length", "4000"))
 
     def set_max_generated_code_length(self, max_generated_code_length: int) -> None:
@@ -89,9 +100,11 @@ class TableConfig:
         self.set("table.generated-code.max-length", str(max_generated_code_length))
 
     def get_python_executable(self) -> str:
+        """The Python that runs functions; None for the program's own."""
         return self.get(_PYTHON, sys.executable)
 
     def set_python_executable(self, python_exec: str) -> None:
+        """The Python that runs functions: `python.executable`."""
         self.set(_PYTHON, python_exec)
 
 

@@ -59,9 +59,11 @@ class TableEnvironment(ModelCalls):
 
     @staticmethod
     def create(environment_settings: EnvironmentSettings) -> TableEnvironment:
+        """A new environment with a catalog of its own."""
         return TableEnvironment(environment_settings)
 
     def get_config(self) -> TableConfig:
+        """The settings of the session, read when a statement is planned."""
         return self._config
 
     # -- what functions need -----------------------------------------------------------------------------
@@ -90,10 +92,12 @@ class TableEnvironment(ModelCalls):
         return TableResult(self._session.execute(stmt))
 
     def explain_sql(self, stmt: str, *extra_details: int) -> str:
+        """How a statement would run, as text; nothing runs."""
         details = detail_names(extra_details)
         return explain_text(self._session, self._session.parse(stmt), details)
 
     def create_statement_set(self) -> StatementSet:
+        """INSERTs that run as one job."""
         return StatementSet(self._session)
 
     def compile_plan_sql(self, stmt: str) -> CompiledPlan:
@@ -176,9 +180,11 @@ class TableEnvironment(ModelCalls):
     # -- catalogs --------------------------------------------------------------------------------------
 
     def register_catalog(self, catalog_name: str, catalog: Catalog) -> None:
+        """Makes a catalog known under a name."""
         self._session.catalogs.register_catalog(catalog_name, catalog)
 
     def create_catalog(self, catalog_name: str, catalog_descriptor: CatalogDescriptor) -> None:
+        """Makes a catalog as CREATE CATALOG does."""
         from penstock.sql.catalog_types import create_catalog_from_options
 
         options = dict(catalog_descriptor.configuration)
@@ -186,40 +192,52 @@ class TableEnvironment(ModelCalls):
         self._session.catalogs.register_catalog(catalog_name, catalog, options)
 
     def get_catalog(self, catalog_name: str) -> Catalog | None:
+        """The catalog of this name; None if there is none."""
         return self._session.catalogs.catalogs.get(catalog_name)
 
     def use_catalog(self, catalog_name: str) -> None:
+        """Names without a catalog are looked up here from now on."""
         self._session.catalogs.use_catalog(catalog_name)
 
     def use_database(self, database_name: str) -> None:
+        """Names without a database are looked up here from now on."""
         self._session.catalogs.use_database((database_name,))
 
     def get_current_catalog(self) -> str:
+        """Where names without a catalog are looked up."""
         return self._session.catalogs.current_catalog
 
     def get_current_database(self) -> str:
+        """Where names without a database are looked up."""
         return self._session.catalogs.current_database or ""
 
     def list_catalogs(self) -> list[str]:
+        """The names of all catalogs, sorted."""
         return sorted(self._session.catalogs.catalogs)
 
     def list_databases(self) -> list[str]:
+        """The names of the current catalog's databases."""
         catalogs = self._session.catalogs
         return catalogs.catalog(catalogs.current_catalog).list_databases()
 
     def list_tables(self) -> list[str]:
+        """The names of tables and views of the current database, temporary ones too."""
         return self._session.catalogs.list_tables()
 
     def list_views(self) -> list[str]:
+        """The names of the current database's views, temporary ones too."""
         return self._session.catalogs.list_tables(views_only=True)
 
     def list_materialized_tables(self) -> list[str]:
+        """The names of the current database's materialized tables."""
         return []
 
     def list_temporary_tables(self) -> list[str]:
+        """The names of temporary tables of the current database."""
         return self._temporary(views=False)
 
     def list_temporary_views(self) -> list[str]:
+        """The names of temporary views of the current database."""
         return self._temporary(views=True)
 
     def _temporary(self, views: bool) -> list[str]:
@@ -236,6 +254,7 @@ class TableEnvironment(ModelCalls):
         self._session.catalogs.modules.load(module_name, module)
 
     def unload_module(self, module_name: str) -> None:
+        """Takes a module away; its functions are not found any more."""
         self._session.catalogs.modules.unload(module_name)
 
     def use_modules(self, *module_names: str) -> None:
@@ -251,9 +270,11 @@ class TableEnvironment(ModelCalls):
         return [ModuleEntry(name, used) for name, used in self._session.catalogs.modules.entries()]
 
     def list_user_defined_functions(self) -> list[str]:
+        """The names of the functions that users have added."""
         return [row[0] for row in self._session.execute("SHOW USER FUNCTIONS").rows()]
 
     def list_functions(self) -> list[str]:
+        """The names of all functions, built-in ones too."""
         return [row[0] for row in self._session.execute("SHOW FUNCTIONS").rows()]
 
     # -- tables ----------------------------------------------------------------------------------------
@@ -261,6 +282,7 @@ class TableEnvironment(ModelCalls):
     def create_table(
         self, path: str, descriptor: TableDescriptor, ignoreIfExists: bool | None = False
     ) -> bool:
+        """Makes a table in a catalog, as CREATE TABLE does."""
         existed = self._session.catalogs.find_table(split_path(path)) is not None
         self._create(path, descriptor, False, bool(ignoreIfExists))
         return not existed
@@ -268,6 +290,7 @@ class TableEnvironment(ModelCalls):
     def create_temporary_table(
         self, path: str, descriptor: TableDescriptor, ignoreIfExists: bool | None = False
     ) -> None:
+        """Makes a table that ends with the session, and hides one of its name."""
         self._create(path, descriptor, True, bool(ignoreIfExists))
 
     def _create(self, path: str, descriptor: TableDescriptor, temporary: bool, if_not_exists: bool) -> None:
@@ -282,15 +305,19 @@ class TableEnvironment(ModelCalls):
         self._session.catalogs.create_table(parts, table, temporary=temporary, if_not_exists=if_not_exists)
 
     def drop_temporary_table(self, table_path: str) -> bool:
+        """Drops a temporary table; False if there is none."""
         return self._drop(table_path, view=False, temporary=True)
 
     def drop_temporary_view(self, view_path: str) -> bool:
+        """Drops a temporary view; False if there is none."""
         return self._drop(view_path, view=True, temporary=True)
 
     def drop_table(self, table_path: str, ignore_if_not_exists: bool | None = True) -> bool:
+        """Drops a table of a catalog; False if there is none."""
         return self._drop(table_path, view=False, temporary=False, lenient=bool(ignore_if_not_exists))
 
     def drop_view(self, view_path: str, ignore_if_not_exists: bool | None = True) -> bool:
+        """Drops a view of a catalog; False if there is none."""
         return self._drop(view_path, view=True, temporary=False, lenient=bool(ignore_if_not_exists))
 
     def _drop(self, path: str, *, view: bool, temporary: bool, lenient: bool = True) -> bool:
@@ -302,35 +329,43 @@ class TableEnvironment(ModelCalls):
     # -- functions -------------------------------------------------------------------------------------
 
     def create_temporary_function(self, path: str, function: Any) -> None:
+        """Makes a Python function known in the current database until the session ends."""
         parts = split_path(path)
         identifier = self._session.catalogs.identifier((*parts[:-1], parts[-1].lower()))
         with RefusedBy("create_temporary_function"):
             self._session.catalogs.temporary_functions[identifier] = as_user_function(parts[-1], function)
 
     def create_temporary_system_function(self, name: str, function: Any) -> None:
+        """Makes a Python function known everywhere until the session ends."""
         with RefusedBy("create_temporary_system_function"):
             self._session.catalogs.system_functions[name.lower()] = as_user_function(name, function)
 
     def drop_temporary_function(self, path: str) -> bool:
+        """Drops a temporary function; False if there is none."""
         parts = split_path(path)
         identifier = self._session.catalogs.identifier((*parts[:-1], parts[-1].lower()))
         return self._session.catalogs.temporary_functions.pop(identifier, None) is not None
 
     def drop_temporary_system_function(self, name: str) -> bool:
+        """Drops a temporary system function; False if there is none."""
         return self._session.catalogs.system_functions.pop(name.lower(), None) is not None
 
     def create_java_function(
         self, path: str, function_class_name: str, ignore_if_exists: bool | None = None
     ) -> None:
+        """Refused: there is no JVM of Flink's to run it."""
         raise _java_function(function_class_name)
 
     def create_java_temporary_function(self, path: str, function_class_name: str) -> None:
+        """Refused: there is no JVM of Flink's to run it."""
         raise _java_function(function_class_name)
 
     def create_java_temporary_system_function(self, name: str, function_class_name: str) -> None:
+        """Refused: there is no JVM of Flink's to run it."""
         raise _java_function(function_class_name)
 
     def drop_function(self, path: str) -> bool:
+        """Drops a function of a catalog; False if there is none."""
         parts = split_path(path)
         identifier = self._session.catalogs.identifier(parts)
         catalog = self._session.catalogs.catalog(identifier.catalog_name)
@@ -358,6 +393,7 @@ class StreamTableEnvironment(TableEnvironment):
     def create(  # type: ignore[override]
         stream_execution_environment: Any = None, environment_settings: EnvironmentSettings | None = None
     ) -> StreamTableEnvironment:
+        """Tables beside the streams of an environment, or of a new one."""
         if stream_execution_environment is None:
             if environment_settings is None:
                 raise ValidationError(
@@ -443,6 +479,7 @@ class StreamTableEnvironment(TableEnvironment):
         super().create_temporary_view(view_path, table)
 
     def create_statement_set(self) -> StatementSet:
+        """INSERTs that run as one job, also together with the steps of the environment."""
         return StreamStatementSet(self._session, self._stream_environment, self._prefix)
 
 

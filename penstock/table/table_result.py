@@ -38,9 +38,11 @@ class CloseableIterator:
         return next(self._rows)
 
     def next(self) -> Row:
+        """The next row; raises StopIteration behind the last one."""
         return self.__next__()
 
     def close(self) -> None:
+        """Ends the query whose rows these are."""
         close = getattr(self._rows, "close", None)
         if close is not None:
             close()
@@ -80,6 +82,7 @@ class TableResult:
             waiter(timeout_ms)
 
     def get_resolved_schema(self) -> ResolvedSchema:
+        """The columns and their types."""
         return self._result.schema
 
     def get_table_schema(self) -> TableSchema:
@@ -91,6 +94,7 @@ class TableResult:
         return ResultKind.SUCCESS if self._result.success_only else ResultKind.SUCCESS_WITH_CONTENT
 
     def collect(self) -> CloseableIterator:
+        """The rows as they are computed; leaving the iterator's `with` block cancels the job."""
         return CloseableIterator(self._result.rows())
 
     def print(self) -> None:

@@ -59,21 +59,24 @@ class ScalarFunction(UserDefinedFunction):
     """Values to one value."""
 
     @abstractmethod
-    def eval(self, *args: Any) -> Any: ...
+    def eval(self, *args: Any) -> Any:
+        """Called for each row with the arguments' values; gives one value."""
 
 
 class AsyncScalarFunction(UserDefinedFunction):
     """Values to one value that has to be waited for."""
 
     @abstractmethod
-    async def eval(self, *args: Any) -> Any: ...
+    async def eval(self, *args: Any) -> Any:
+        """Called for each row, as a coroutine; many wait at the same time."""
 
 
 class TableFunction(UserDefinedFunction):
     """Values to any number of rows; `eval` yields or returns them."""
 
     @abstractmethod
-    def eval(self, *args: Any) -> Any: ...
+    def eval(self, *args: Any) -> Any:
+        """Called for each row; gives any number of rows."""
 
 
 class ImperativeAggregateFunction(UserDefinedFunction, Generic[T, ACC]):
@@ -104,9 +107,11 @@ class AggregateFunction(ImperativeAggregateFunction[T, ACC]):
     """Many rows to one value."""
 
     @abstractmethod
-    def get_value(self, accumulator: ACC) -> T: ...
+    def get_value(self, accumulator: ACC) -> T:
+        """The result that an accumulator stands for; called when a group's result is wanted."""
 
     def to_user_function(self, name: str) -> UserFunction:
+        """The function as the planner knows it."""
         return UserDefinedFunctionWrapper(self, "aggregate", self.get_result_type()).to_user_function(name)
 
 
@@ -114,7 +119,8 @@ class TableAggregateFunction(ImperativeAggregateFunction[T, ACC]):
     """Many rows to many rows; only the Table API can call it."""
 
     @abstractmethod
-    def emit_value(self, accumulator: ACC) -> Iterable[T]: ...
+    def emit_value(self, accumulator: ACC) -> Iterable[T]:
+        """The rows that an accumulator stands for."""
 
 
 class UserDefinedFunctionWrapper:

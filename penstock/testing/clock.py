@@ -28,6 +28,7 @@ class TestClock:
         return self.set(self.now_ms + millis)
 
     def set(self, now_ms: int) -> int:
+        """It is this time now."""
         if now_ms < self.now_ms:
             raise ValueError(f"time goes forward: {now_ms} is before {self.now_ms}")
         self.now_ms = now_ms

@@ -276,6 +276,7 @@ class OneInputOperatorTestHarness(_Harness):
         self._elements(0, values, timestamps)
 
     def process_watermark(self, watermark: int) -> None:
+        """Event time moves on; timers up to it fire."""
         self._watermark(0, watermark)
 
     def end_input(self) -> None:
@@ -295,18 +296,23 @@ class TwoInputOperatorTestHarness(_Harness):
     """For operators with two inputs and no keyed state."""
 
     def process_element1(self, value: Any, timestamp: int | None = None) -> None:
+        """An element arrives at the first input."""
         self._elements(0, [value], None if timestamp is None else [timestamp])
 
     def process_element2(self, value: Any, timestamp: int | None = None) -> None:
+        """An element arrives at the second input."""
         self._elements(1, [value], None if timestamp is None else [timestamp])
 
     def process_watermark1(self, watermark: int) -> None:
+        """A watermark arrives at the first input."""
         self._watermark(0, watermark)
 
     def process_watermark2(self, watermark: int) -> None:
+        """A watermark arrives at the second input."""
         self._watermark(1, watermark)
 
     def process_both_watermarks(self, watermark: int) -> None:
+        """The same watermark arrives at both inputs."""
         self._watermark(0, watermark)
         self._watermark(1, watermark)
 

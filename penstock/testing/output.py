@@ -57,6 +57,7 @@ class CollectingOutput(Output):
         self.events.append(Idleness(idle))
 
     def clear(self) -> None:
+        """Forgets what was collected."""
         self.events.clear()
         self.side.clear()
 

@@ -111,6 +111,7 @@ class TestSource(Source):
 
     @property
     def boundedness(self) -> Boundedness:
+        """Bounded: it ends behind its last step."""
         return Boundedness.BOUNDED if self._bounded else Boundedness.CONTINUOUS_UNBOUNDED
 
     def create_enumerator(self, context: EnumeratorContext, restored: Any = None) -> SplitEnumerator:

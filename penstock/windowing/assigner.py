@@ -83,7 +83,7 @@ def require_timestamp(timestamp: int, assigner: WindowAssigner) -> None:
     """An event-time window needs event time; says which call was forgotten."""
     if timestamp == MIN_TIMESTAMP:
         raise ValidationError(
-            f"element without a timestamp in {assigner!r}",
+            f"event-time window on an element without a timestamp: {assigner!r}",
             do="call assign_timestamps_and_watermarks(...) before key_by(...), or use a processing-time window "
             "such as TumblingProcessingTimeWindows",
         )

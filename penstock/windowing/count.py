@@ -46,6 +46,7 @@ class GlobalWindows(WindowAssigner):
 
     @staticmethod
     def create() -> GlobalWindows:
+        """All elements of a key in one window, which only a trigger ends."""
         return GlobalWindows()
 
     @staticmethod
@@ -106,6 +107,7 @@ class CountTumblingWindowAssigner(_CountingAssigner):
 
     @staticmethod
     def of(window_size: int) -> CountTumblingWindowAssigner:
+        """Windows of `size` elements, one after the other."""
         return CountTumblingWindowAssigner(window_size)
 
     def assign_windows(
@@ -132,6 +134,7 @@ class CountSlidingWindowAssigner(_CountingAssigner):
 
     @staticmethod
     def of(window_size: int, window_slide: int) -> CountSlidingWindowAssigner:
+        """Windows of `size` elements, a new one every `slide` elements."""
         return CountSlidingWindowAssigner(window_size, window_slide)
 
     def assign_windows(

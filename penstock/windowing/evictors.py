@@ -34,12 +34,15 @@ class TimestampedValue:
         self.timestamp = timestamp
 
     def get_value(self) -> Any:
+        """The element."""
         return self.value
 
     def get_timestamp(self) -> int:
+        """Its event time in milliseconds."""
         return self.timestamp
 
     def has_timestamp(self) -> bool:
+        """Whether it has an event time."""
         return self.timestamp != MIN_TIMESTAMP
 
     def __repr__(self) -> str:
@@ -100,9 +103,11 @@ class CountEvictor(_BuiltInEvictor):
 
     @staticmethod
     def of(max_count: int, do_evict_after: bool = False) -> CountEvictor:
+        """Keeps the last `max_count` elements."""
         return CountEvictor(max_count, do_evict_after)
 
     def evict(self, elements: list[TimestampedValue]) -> None:
+        """Takes elements out from the front until as many are left as may stay."""
         del elements[: max(0, len(elements) - self.max_count)]
 
 
@@ -115,12 +120,15 @@ class TimeEvictor(_BuiltInEvictor):
 
     @staticmethod
     def of(window_size: Time | Duration, do_evict_after: bool = False) -> TimeEvictor:
+        """Keeps elements that are at most `window_size` older than the newest."""
         return TimeEvictor(to_millis(window_size), do_evict_after)
 
     def get_window_size(self) -> int:
+        """How much older than the newest an element may be, in milliseconds."""
         return self.window_size_ms
 
     def evict(self, elements: list[TimestampedValue]) -> None:
+        """Takes out the elements that are too old."""
         if not elements or not elements[0].has_timestamp():
             return
         cutoff = max(element.timestamp for element in elements) - self.window_size_ms
@@ -137,9 +145,11 @@ class DeltaEvictor(_BuiltInEvictor):
 
     @staticmethod
     def of(threshold: float, delta_function: Any, do_evict_after: bool = False) -> DeltaEvictor:
+        """Keeps elements that differ from the last one by less than the threshold."""
         return DeltaEvictor(threshold, delta_function, do_evict_after)
 
     def evict(self, elements: list[TimestampedValue]) -> None:
+        """Takes out the elements that differ too much from the last one."""
         if not elements:
             return
         delta, last = delta_of(self.delta_function), elements[-1].value

@@ -135,6 +135,7 @@ class DynamicEventTimeSessionWindows(_DynamicGap, _EventTimeSessions):
 
     @staticmethod
     def with_dynamic_gap(extractor: GapExtractor) -> DynamicEventTimeSessionWindows:
+        """Sessions whose gap each element decides itself."""
         return DynamicEventTimeSessionWindows(extractor)
 
 
@@ -143,4 +144,5 @@ class DynamicProcessingTimeSessionWindows(_DynamicGap, _ProcessingTimeSessions):
 
     @staticmethod
     def with_dynamic_gap(extractor: GapExtractor) -> DynamicProcessingTimeSessionWindows:
+        """Sessions whose gap each element decides itself."""
         return DynamicProcessingTimeSessionWindows(extractor)

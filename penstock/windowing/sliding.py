@@ -114,6 +114,7 @@ class CumulativeEventTimeWindows(WindowAssigner):
     def of(
         max_size: Time | Duration, step: Time | Duration, offset: Time | Duration | None = None
     ) -> CumulativeEventTimeWindows:
+        """Windows that begin together and grow by a step until they have their full size."""
         return CumulativeEventTimeWindows(
             to_millis(max_size), to_millis(step), 0 if offset is None else to_millis(offset)
         )

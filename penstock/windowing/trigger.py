@@ -28,9 +28,11 @@ class TriggerResult(enum.Enum):
     PURGE = (False, True)
 
     def is_fire(self) -> bool:
+        """Whether the window is computed and its result emitted."""
         return self.value[0]
 
     def is_purge(self) -> bool:
+        """Whether the window's content is dropped."""
         return self.value[1]
 
 

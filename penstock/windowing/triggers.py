@@ -65,6 +65,7 @@ class EventTimeTrigger(_PassiveTrigger):
 
     @staticmethod
     def create() -> EventTimeTrigger:
+        """Fires when the watermark passes the end of the window."""
         return EventTimeTrigger()
 
     def on_element(self, element: Any, timestamp: int, window: Any, ctx: Context) -> TriggerResult:
@@ -94,6 +95,7 @@ class ProcessingTimeTrigger(_PassiveTrigger):
 
     @staticmethod
     def create() -> ProcessingTimeTrigger:
+        """Fires when the clock passes the end of the window."""
         return ProcessingTimeTrigger()
 
     def on_element(self, element: Any, timestamp: int, window: Any, ctx: Context) -> TriggerResult:
@@ -184,6 +186,7 @@ class ContinuousEventTimeTrigger(_ContinuousTrigger):
 
     @staticmethod
     def of(interval: Time | Duration) -> ContinuousEventTimeTrigger:
+        """Fires each time event time has moved on by the interval."""
         return ContinuousEventTimeTrigger(to_millis(interval))
 
     def on_element(self, element: Any, timestamp: int, window: Any, ctx: Context) -> TriggerResult:
@@ -210,6 +213,7 @@ class ContinuousProcessingTimeTrigger(_ContinuousTrigger):
 
     @staticmethod
     def of(interval: Time | Duration) -> ContinuousProcessingTimeTrigger:
+        """Fires each time the clock has moved on by the interval."""
         return ContinuousProcessingTimeTrigger(to_millis(interval))
 
     def on_element(self, element: Any, timestamp: int, window: Any, ctx: Context) -> TriggerResult:
@@ -235,6 +239,7 @@ class CountTrigger(_PassiveTrigger):
 
     @staticmethod
     def of(window_size: int) -> CountTrigger:
+        """Fires whenever so many elements have come."""
         return CountTrigger(window_size)
 
     def on_element(self, element: Any, timestamp: int, window: Any, ctx: Context) -> TriggerResult:
@@ -266,6 +271,7 @@ class PurgingTrigger(Trigger):
 
     @staticmethod
     def of(nested_trigger: Trigger) -> PurgingTrigger:
+        """Fires as the nested trigger does, and drops the content each time."""
         return PurgingTrigger(nested_trigger)
 
     def on_element(self, element: Any, timestamp: int, window: Any, ctx: Context) -> TriggerResult:
@@ -303,6 +309,7 @@ class DeltaTrigger(_PassiveTrigger):
 
     @staticmethod
     def of(threshold: float, delta_function: Any, state_type: Any = None) -> DeltaTrigger:
+        """Fires when an element differs from the last one that fired by more than the threshold."""
         return DeltaTrigger(threshold, delta_function, state_type)
 
     def on_element(self, element: Any, timestamp: int, window: Any, ctx: Context) -> TriggerResult:
@@ -353,6 +360,7 @@ class ProcessingTimeoutTrigger(Trigger):
         reset_timer_on_new_record: bool = False,
         should_clear_on_timeout: bool = True,
     ) -> ProcessingTimeoutTrigger:
+        """Fires as the nested trigger does, and when nothing has happened for the timeout."""
         return ProcessingTimeoutTrigger(
             nested_trigger, to_millis(timeout), reset_timer_on_new_record, should_clear_on_timeout
         )

@@ -39,6 +39,7 @@ class WindowStagger(enum.Enum):
     """By how far into a window the first element came, in processing time."""
 
     def get_stagger_offset(self, current_processing_time: int, size: int, subtask_index: int = 0) -> int:
+        """By how many milliseconds the windows of a subtask are moved."""
         if self is WindowStagger.RANDOM:
             return int((subtask_index + 1) * _GOLDEN % 1 * size)
         if self is WindowStagger.NATURAL:

@@ -67,9 +67,11 @@ class TimeWindow(tuple, Window):  # type: ignore[type-arg]
         return self[1] - 1  # type: ignore[no-any-return]
 
     def get_start(self) -> int:
+        """The first millisecond of the window."""
         return self[0]  # type: ignore[no-any-return]
 
     def get_end(self) -> int:
+        """The first millisecond after the window."""
         return self[1]  # type: ignore[no-any-return]
 
     def intersects(self, other: TimeWindow) -> bool:
@@ -151,6 +153,7 @@ class GlobalWindow(Window):
 
     @staticmethod
     def get() -> GlobalWindow:
+        """The one window that all elements of a key belong to."""
         return _GLOBAL
 
     def max_timestamp(self) -> int:

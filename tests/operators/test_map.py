@@ -91,7 +91,7 @@ def test_an_error_in_open_is_the_users():
         def map(self, value):
             return value
 
-    with pytest.raises(UserFunctionError, match=r"MapFunction 'Broken' failed on open\(\)"):
+    with pytest.raises(UserFunctionError, match=r"MapFunction 'Broken' failed in open\(\)"):
         OneInputOperatorTestHarness(MapOperator(Broken()))
 
 

@@ -32,6 +32,8 @@ class StateKind(enum.Enum):
 
 
 class Action(enum.Enum):
+    """What a state of the automaton does with an event."""
+
     TAKE = "TAKE"
     IGNORE = "IGNORE"
     PROCEED = "PROCEED"

@@ -189,15 +189,19 @@ class Pattern:
     # -- what the compiler asks -----------------------------------------------------------------------------
 
     def get_name(self) -> str:
+        """The name under which a match has the events of this step."""
         return self._name
 
     def get_previous(self) -> Pattern | None:
+        """The step before; None for the first one."""
         return self._previous
 
     def get_times(self) -> Times | None:
+        """How often the step has to match; None if nobody has said."""
         return self._times
 
     def get_quantifier(self) -> Quantifier:
+        """How often the step may match, and how its events follow each other."""
         return self._quantifier
 
     def get_condition(self) -> IterativeCondition:
@@ -205,12 +209,15 @@ class Pattern:
         return TRUE if self._condition is None else self._condition
 
     def get_until_condition(self) -> IterativeCondition | None:
+        """What ends a looping step; None if nothing does."""
         return self._until_condition
 
     def get_window_ms(self, within_type: WithinType = WithinType.FIRST_AND_LAST) -> int | None:
+        """Within how many milliseconds a match has to lie."""
         return self._windows_ms.get(within_type)
 
     def get_after_match_skip_strategy(self) -> AfterMatchSkipStrategy:
+        """Where matching goes on behind a match."""
         return self._after_match_skip_strategy
 
     def steps(self) -> Iterator[Pattern]:

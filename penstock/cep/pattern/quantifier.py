@@ -93,22 +93,27 @@ class Quantifier:
         return cls(consuming_strategy, QuantifierProperty.TIMES)
 
     def has_property(self, prop: QuantifierProperty) -> bool:
+        """Whether the step has this property."""
         return prop in self._properties
 
     @property
     def is_single(self) -> bool:
+        """Whether the step matches exactly one event."""
         return QuantifierProperty.SINGLE in self._properties
 
     @property
     def is_looping(self) -> bool:
+        """Whether the step may match any number of events."""
         return QuantifierProperty.LOOPING in self._properties
 
     @property
     def is_optional(self) -> bool:
+        """Whether the step may be left out."""
         return QuantifierProperty.OPTIONAL in self._properties
 
     @property
     def is_greedy(self) -> bool:
+        """Whether the step takes as many events as it can."""
         return QuantifierProperty.GREEDY in self._properties
 
     def combinations(self) -> None:

@@ -62,6 +62,7 @@ def unclosed_quote(piece: Piece) -> SqlError:
         sql=piece.text,
         line=before.count("\n") + 1,
         column=offset - before.rfind("\n"),
+        do="end it with " + ("*/" if what == "comment" else piece.text[offset]),
     )
 
 
@@ -73,12 +74,13 @@ def _what(error: BaseException) -> str:
 
 def _points_into(error: BaseException, piece: Piece) -> bool:
     """Whether the error names a place of this very text, and not, say, of a view's query."""
+    line, column = getattr(error, "line", None), getattr(error, "column", None)
     return (
-        isinstance(error, SqlError)
-        and error.line is not None
-        and error.column is not None
-        and error.sql == piece.text
-        and 0 < error.line <= len(piece.text.split("\n"))
+        isinstance(error, PenstockError)
+        and line is not None
+        and column is not None
+        and getattr(error, "sql", None) == piece.text
+        and 0 < line <= len(piece.text.split("\n"))
     )
 
 

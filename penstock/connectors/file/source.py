@@ -66,6 +66,7 @@ class FileSplitAssignerProvider:
 
     @staticmethod
     def locality_aware_split_assigner() -> FileSplitAssignerProvider:
+        """Kept, without effect here: any subtask may read any file."""
         return FileSplitAssignerProvider()
 
 
@@ -96,6 +97,7 @@ class FileSource(Source):
 
     @property
     def boundedness(self) -> Boundedness:
+        """Bounded, unless new files are looked for."""
         return Boundedness.BOUNDED if self.interval_ms is None else Boundedness.CONTINUOUS_UNBOUNDED
 
     def create_enumerator(self, context: EnumeratorContext, restored: Any = None) -> FileSplitEnumerator:
@@ -146,6 +148,7 @@ class FileSourceBuilder:
         return self
 
     def build(self) -> FileSource:
+        """The source; the paths are looked at when the job starts."""
         return FileSource(self._format, self._paths, self._interval_ms, self._enumerator.split_files)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from penstock.common.errors import CheckpointError
 from penstock.common.ids import MIN_WATERMARK
 from penstock.common.serialization import BulkWriter
+from penstock.common.storage_errors import writing_to
 from penstock.connectors.file.encoders import batch_encoder, bulk_adder
 from penstock.connectors.file.filesystem import FileSystem
 from penstock.connectors.file.options import BasePathBucketAssigner as BasePath
@@ -23,7 +24,6 @@ from penstock.connectors.file.parts import (
     WaitingParts,
 )
 from penstock.connectors.sink import SinkWriter, WriterContext
-from penstock.connectors.storage_errors import writing_to
 
 if TYPE_CHECKING:
     from penstock.connectors.file.sink import FileSink

@@ -87,6 +87,7 @@ class FileStore:
         if info.type == fs.FileType.NotFound:
             raise ExternalSystemError(
                 f"{self.location} does not exist",
+                where="connector 'filesystem'",
                 do="check the table's 'path', and that this user may read it",
             )
         if info.type == fs.FileType.File:

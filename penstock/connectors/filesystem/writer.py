@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 
 from penstock.common.datatypes import RowType
 from penstock.common.group_codes import group_codes
+from penstock.common.storage_errors import writing_to
 from penstock.connectors.filesystem.columnar_writers import columnar_writer, is_columnar
 from penstock.connectors.filesystem.rolling import AvroWriter, LineWriter, PartWriter, RollingWriter, pieces
 from penstock.connectors.sink import ArrowWriter
-from penstock.connectors.storage_errors import writing_to
 from penstock.formats import find_format
 from penstock.formats.arrow_rows import ArrowToRows, arrow_type
 from penstock.formats.base import INSERT

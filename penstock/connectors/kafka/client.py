@@ -56,7 +56,9 @@ def confluent() -> Any:
         import confluent_kafka.admin
     except ImportError as error:
         raise MissingDependencyError(
-            f"Kafka needs the package confluent-kafka: {error}", do="pip install 'penstock[kafka]'"
+            f"Kafka needs the package confluent-kafka: {error}",
+            where="connector 'kafka', KafkaSource, KafkaSink",
+            do="pip install 'penstock[kafka]'",
         ) from error
     return confluent_kafka
 

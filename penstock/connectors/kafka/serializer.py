@@ -39,6 +39,7 @@ class KafkaRecordSerializationSchema(SerializationSchema):
 
     @staticmethod
     def builder() -> KafkaRecordSerializationSchemaBuilder:
+        """Begins a serializer; it needs a topic and a schema for values."""
         return KafkaRecordSerializationSchemaBuilder()
 
     def open(self) -> None:
@@ -79,6 +80,7 @@ class KafkaRecordSerializationSchemaBuilder:
         self._value: SerializationSchema | None = None
 
     def set_topic(self, topic: str) -> KafkaRecordSerializationSchemaBuilder:
+        """The topic of all messages."""
         self._topic = topic
         return self
 
@@ -97,16 +99,19 @@ class KafkaRecordSerializationSchemaBuilder:
     def set_key_serialization_schema(
         self, key_serialization_schema: SerializationSchema
     ) -> KafkaRecordSerializationSchemaBuilder:
+        """How the keys of messages are made; without it they have none."""
         self._key = key_serialization_schema
         return self
 
     def set_value_serialization_schema(
         self, value_serialization_schema: SerializationSchema
     ) -> KafkaRecordSerializationSchemaBuilder:
+        """How the values of messages are made."""
         self._value = value_serialization_schema
         return self
 
     def build(self) -> KafkaRecordSerializationSchema:
+        """The serializer."""
         if not self._topic:
             raise ValidationError("there is no topic", do="call set_topic or set_topic_selector")
         if self._value is None:

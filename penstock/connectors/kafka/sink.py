@@ -167,6 +167,7 @@ class KafkaSink(Sink):
 
     @staticmethod
     def builder() -> KafkaSinkBuilder:
+        """Begins a sink; it needs servers and a serializer."""
         from penstock.connectors.kafka.sink_builder import KafkaSinkBuilder
 
         return KafkaSinkBuilder()

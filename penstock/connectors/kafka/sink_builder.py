@@ -23,6 +23,7 @@ class KafkaSinkBuilder:
         self._serializer: KafkaRecordSerializationSchema | None = None
 
     def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSinkBuilder:
+        """Where the cluster is: `host:port`, with commas."""
         return self.set_property("bootstrap.servers", bootstrap_servers)
 
     def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> KafkaSinkBuilder:
@@ -38,6 +39,7 @@ class KafkaSinkBuilder:
         return self
 
     def set_record_serializer(self, record_serializer: KafkaRecordSerializationSchema) -> KafkaSinkBuilder:
+        """How elements become messages, and for which topic."""
         self._serializer = record_serializer
         return self
 

@@ -112,12 +112,14 @@ class KafkaSource(Source):
 
     @staticmethod
     def builder() -> KafkaSourceBuilder:
+        """Begins a source; it needs servers, topics and a deserializer."""
         from penstock.connectors.kafka.source_builder import KafkaSourceBuilder
 
         return KafkaSourceBuilder()
 
     @property
     def boundedness(self) -> Boundedness:
+        """Bounded if an end was set."""
         return self.reading.boundedness
 
     def create_enumerator(self, context: EnumeratorContext, restored: Any = None) -> KafkaEnumerator:

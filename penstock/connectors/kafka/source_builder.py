@@ -27,6 +27,7 @@ class KafkaSourceBuilder:
         self._deserializer: DeserializationSchema | None = None
 
     def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSourceBuilder:
+        """Where the cluster is: `host:port`, with commas."""
         return self.set_property("bootstrap.servers", bootstrap_servers)
 
     def set_group_id(self, group_id: str) -> KafkaSourceBuilder:
@@ -34,6 +35,7 @@ class KafkaSourceBuilder:
         return self.set_property("group.id", group_id)
 
     def set_topics(self, *topics: str) -> KafkaSourceBuilder:
+        """The topics to read, all their partitions."""
         return self._subscribe(Subscription(topics=tuple(topics)))
 
     def set_topic_pattern(self, topic_pattern: str) -> KafkaSourceBuilder:
@@ -41,6 +43,7 @@ class KafkaSourceBuilder:
         return self._subscribe(Subscription(pattern=topic_pattern))
 
     def set_partitions(self, partitions: Iterable[KafkaTopicPartition]) -> KafkaSourceBuilder:
+        """The partitions to read, and no others."""
         return self._subscribe(Subscription(partitions=tuple(sorted(partitions))))
 
     def _subscribe(self, subscription: Subscription) -> KafkaSourceBuilder:
@@ -72,10 +75,12 @@ class KafkaSourceBuilder:
     def set_value_only_deserializer(
         self, deserialization_schema: DeserializationSchema
     ) -> KafkaSourceBuilder:
+        """How the values of messages become elements; keys are not looked at."""
         self._deserializer = deserialization_schema
         return self
 
     def set_client_id_prefix(self, prefix: str) -> KafkaSourceBuilder:
+        """What the names of the clients begin with."""
         return self.set_property("client.id.prefix", prefix)
 
     def set_property(self, key: str, value: str) -> KafkaSourceBuilder:
@@ -84,6 +89,7 @@ class KafkaSourceBuilder:
         return self
 
     def set_properties(self, props: Mapping[str, str]) -> KafkaSourceBuilder:
+        """Settings of the Kafka client."""
         self._properties.update(props)
         return self
 

@@ -22,6 +22,7 @@ from penstock.runtime.attempts import are_mixed
 from penstock.runtime.layout import LevelTasks, lay_out
 from penstock.runtime.plan import JobDefinition, LevelPlan, SubtaskReport
 from penstock.runtime.spark.acts import TaskSource, staged
+from penstock.runtime.spark.failures import reason_of
 from penstock.runtime.spark.kept_shuffles import ShuffleCleaner, shuffled
 from penstock.runtime.spark.plan_delivery import PlanDelivery
 from penstock.runtime.spark.results import Results
@@ -128,9 +129,9 @@ class EpochJobs:
             self._plans.send(plans)
             return chain.collect()
         except (Py4JError, PySparkException) as error:
+            reason, do = reason_of(str(error) or type(error).__name__)
             raise SparkJobError(
-                f"Spark gave up epoch {plans[0].epoch}: {_first_lines(error)}",
-                do="look at Spark's log (set spark.log.level=WARN) for the task that was lost",
+                f"Spark gave up epoch {plans[0].epoch}: {reason}", where=f"job '{self._job.job_name}'", do=do
             ) from error
 
     def _prepared(self) -> Results:
@@ -241,9 +242,3 @@ def _no_rows(index: int, rows: Iterator[Any]) -> Iterator[Any]:
 
 def _close_job(job_id: str) -> None:
     WORKER.close_job(job_id)
-
-
-def _first_lines(error: BaseException) -> str:
-    lines = [line for line in str(error).splitlines() if line.strip()]
-    cause = next((line for line in lines if "SparkException" in line or "Exception:" in line), None)
-    return (cause or lines[0] if lines else type(error).__name__)[:500]

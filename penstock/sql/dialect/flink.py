@@ -15,6 +15,7 @@ Statements other than queries are in `statement_parser.py`, which extends this p
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -51,6 +52,9 @@ _TRIM_SIDES = ("LEADING", "TRAILING", "BOTH")
 _PLAIN_LITERALS = ("DATE", "TIME", "TIMESTAMP", "TIMESTAMP_LTZ")
 _DISTANCE_UNITS = ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
 _CONSTRUCTORS = ("ARRAY", "MAP", "MULTISET")
+
+
+_CLAUSES = ("FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "UNION", "JOIN", "VALUES", "INTO", "WITH")
 
 
 class FlinkTokenizer(tokens.Tokenizer):
@@ -509,7 +513,13 @@ class FlinkParser(parser.Parser):
         found = (
             f" near {token.text!r}" if token is not None and token.text else " at the end of the statement"
         )
-        self._fail(f"SQL parse failed{found}: {message.strip().rstrip('.')}", token)
+        self._fail(f"SQL parse failed{found}: {message.strip().rstrip('.')}", token, self._mistyped_word())
+
+    def _mistyped_word(self) -> str | None:
+        """A hint if the word before was read as a name and looks like one that begins a clause: `SELECT a FORM t`."""
+        word = self._prev.text.upper() if self._prev is not None else ""
+        near = difflib.get_close_matches(word, _CLAUSES, n=1, cutoff=0.7)
+        return f"did you mean {near[0]} instead of {self._prev.text}?" if near and near[0] != word else None
 
     def _refuse_double_quotes(self, token: Token | None) -> None:
         """They mean nothing in Flink SQL: what could not be read at or after one could not because of it."""

@@ -191,6 +191,7 @@ def _arrange(
             f"column types of query result and sink for '{path}' do not match: different number of columns, "
             f"the query has {len(source.fields)} and the sink takes {len(wanted)}",
             where=_schemas(source, fields),
+            do="select a value for each column, or name those that get one: INSERT INTO t (a, b) SELECT …",
         )
     exprs: list[Rex] = []
     for field in fields:

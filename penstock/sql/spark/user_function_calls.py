@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-import traceback
 import warnings
 import weakref
 import zlib
@@ -30,6 +29,7 @@ from penstock.common.datatypes import DataType, LocalZonedTimestampType, RowType
 from penstock.common.errors import UserFunctionError
 from penstock.common.pickling import ship, unship
 from penstock.common.surroundings import here
+from penstock.operators.failures import user_traceback
 from penstock.sql.aggregate_calls import PandasAggregate, as_aggregate, defines
 from penstock.sql.async_calls import Waiting
 from penstock.sql.functions.text import spark_type
@@ -235,8 +235,9 @@ class Runner:
             return error
         return UserFunctionError(
             f"function {self._name} failed: {type(error).__name__}: {error}",
-            user_traceback="".join(traceback.format_exception(error)),
+            user_traceback=user_traceback(error),
             where=f"function {self._name}",
+            do="correct the function, or let it return None for what it cannot take",
         )
 
 

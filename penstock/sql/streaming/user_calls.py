@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from penstock.common.errors import UserFunctionError
 from penstock.common.pickling import ship, unship
 from penstock.formats.arrow_rows import ArrowToRows, RowsToArrow, columns_type
 from penstock.operators.base import OperatorContext
+from penstock.operators.failures import user_traceback
 from penstock.sql.aggregate_calls import defines
 from penstock.sql.async_calls import Waiting, is_async
 from penstock.sql.pandas_values import as_column, as_pandas, check_result
@@ -187,8 +187,9 @@ class OpenedFunction:
     def _failure(self, error: Exception) -> UserFunctionError:
         return UserFunctionError(
             f"function {self.name} failed: {type(error).__name__}: {error}",
-            user_traceback="".join(traceback.format_exception(error)),
+            user_traceback=user_traceback(error),
             where=f"function {self.name}",
+            do="correct the function, or let it return None for what it cannot take",
         )
 
 

@@ -19,6 +19,7 @@ def nodes_of(ctx: ProgramContext, values: Sequence[Any]) -> list[Node]:
 
 
 def node_of_expression(ctx: ProgramContext, value: Any) -> Node:
+    """An expression, or a plain value, as a node of a query."""
     if isinstance(value, Operand):
         return value._node
     if isinstance(value, str):

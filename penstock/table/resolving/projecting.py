@@ -173,4 +173,5 @@ def _check_grouped(
 
 
 def is_name(node: Node, name: str) -> bool:
+    """Whether the node is a column of this name."""
     return isinstance(node, Name) and node.name == name

@@ -58,7 +58,8 @@ SCHEMA = "\n         sink schema:  [id: INT, name: STRING]\n"
         (
             "INSERT INTO s SELECT id FROM t",
             f"{TYPES}different number of columns, the query has 1 and the sink takes 2\n"
-            f"  where: query schema: [id: INT]{SCHEMA}",
+            f"  where: query schema: [id: INT]{SCHEMA}"
+            "  do: select a value for each column, or name those that get one: INSERT INTO t (a, b) SELECT …\n",
         ),
         (
             "INSERT INTO s SELECT name, id FROM t",

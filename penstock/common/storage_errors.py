@@ -15,6 +15,7 @@ _DO = {
     errno.EDQUOT: "raise the quota; the job goes on from its last checkpoint, and nothing is written twice",
     errno.EACCES: "let the user of the executors write there",
     errno.EROFS: "let the user of the executors write there",
+    errno.ENOTDIR: "choose another path: a part of this one is a file, not a folder",
 }
 
 
@@ -24,5 +25,5 @@ def writing_to(place: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        do = _DO.get(error.errno or 0)
+        do = _DO.get(error.errno or 0, "check the path, and that the user of the executors may write there")
         raise ExternalSystemError(f"cannot write to {place}: {error}", where=place, do=do) from error

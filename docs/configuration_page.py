@@ -1,0 +1,96 @@
+"""Writes docs/configuration.md: the keys that count here, from the table of options and the code that reads it.
+
+    python docs/configuration_page.py        writes the page; a test compares it with what it would write
+
+A key counts if a module of penstock names it. Keys that are accepted and change nothing are listed by name only. What
+ours mean is said here; the meaning of Flink's is Flink's.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import re
+
+ROOT = pathlib.Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "configuration.md"
+
+OURS = {
+    "execution.epoch.target": "How long an epoch should take; latency is one to two of them.",
+    "execution.epoch.max-records": "A fixed number of records per subtask and epoch instead.",
+    "execution.worker.memory-limit": "What a Python worker may use; beyond it the epoch is tried again with less.",
+    "sql-client.display.show-types": "Types below the names of columns.",
+    "penstock.progress-line": "Whether a job that is waited for at a terminal shows how it comes along.",
+    "penstock.changelog.detail": "Which changes of a result are shown: each one, or what an epoch's come to.",
+    "penstock.dead-letter.path": "Folder for elements on which functions raise.",
+    "penstock.dead-letter.topic": "Kafka topic for them.",
+    "penstock.dead-letter.max-per-epoch": "More of them in an epoch fail the job.",
+    "penstock.dead-letter.max-per-minute": "More of them in a minute fail the job.",
+    "penstock.dead-letter.only": "Names or uids of the operators whose elements may go there.",
+}
+
+_HEAD = """# Configuration
+
+Set keys with `-D key=value` (`penstock run`, `penstock sql`), in the environment's `Configuration`, or by `SET` in
+SQL. A key that is mistyped is told with what was probably meant; a value that cannot be read is refused before
+anything runs. Every `spark.*` key goes to the Spark session.
+
+This page is made from the code (`make docs-pages`).
+"""
+
+_KEPT = """
+Most of them decide something. Some can only be set and read back, because what they tune is not there; the method
+that sets such a key says so (*kept, without effect*).
+"""
+
+
+def written() -> str:
+    """The page as the code has it."""
+    sections = _sections()
+    used = _named_in_code()
+    ours = sections.pop("penstock")
+    parts = [_HEAD, "## Penstock's own", _table(ours, OURS)]
+    silent = [key for key, *_ in sections.pop("jvm")]
+    rows = sorted(row for group in sections.values() for row in group)
+    parts += ["## Flink's keys that are read here", _KEPT, _table([row for row in rows if row[0] in used])]
+    silent = sorted({*silent, *(row[0] for row in rows if row[0] not in used)})
+    parts += [
+        "## Accepted, without effect",
+        "They tune what is not there (Flink's processes, its network, its memory). Programs may set them.",
+        "\n".join(f"- `{key}`" for key in silent),
+    ]
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _sections() -> dict[str, list[tuple[str, str, str, str]]]:
+    found: dict[str, list[tuple[str, str, str, str]]] = {}
+    section = ""
+    for line in (ROOT / "penstock" / "common" / "options.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            section = line.strip("[]")
+        elif line and not line.startswith("#"):
+            cells = [cell.strip() for cell in line.split("|")]
+            key, kind, default, values = (cells + ["-"] * 4)[:4]
+            found.setdefault(section, []).append((key, kind, default, values))
+    return found
+
+
+def _named_in_code() -> set[str]:
+    """Keys that some module writes out, as a whole or behind a prefix that it joins."""
+    files = [p for p in (ROOT / "penstock").rglob("*.py") if p.name != "pyflink_api.py"]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in files)
+    quoted = set(re.findall(r"[\"'`]([a-z][\w-]*(?:\.[\w-]+)+)[\"'`]", text))
+    return quoted | {f"restart-strategy.{name}" for name in quoted}
+
+
+def _table(rows: list[tuple[str, str, str, str]], meaning: dict[str, str] | None = None) -> str:
+    head = "| key | type | default |" + (" meaning |" if meaning else "")
+    lines = [head, "| --- | --- | --- |" + (" --- |" if meaning else "")]
+    for key, kind, default, values in rows:
+        shown = "none" if default == "-" else f"`{default}`"
+        told = values.replace(",", ", ") if values != "-" else kind
+        lines.append(f"| `{key}` | {told} | {shown} |" + (f" {meaning[key]} |" if meaning else ""))
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(written(), encoding="utf-8")
