@@ -335,7 +335,13 @@ def answer(state: State, method: str, path: str, query: dict[str, list[str]], bo
             "timezone-offset": 0,
             "flink-version": "2.3.0",
             "flink-revision": "penstock 0.1.0",
-            "features": {"web-submit": False, "web-cancel": True, "web-rescale": False, "web-history": False},
+            "features": {
+                "web-submit": False,
+                "web-cancel": True,
+                "web-rescale": False,
+                "web-history": False,
+                "penstock-sample": True,
+            },
         },
         "jobs/overview": jobs_overview(state),
         "taskmanagers": {

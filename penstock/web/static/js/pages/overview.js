@@ -32,8 +32,9 @@ export function view({ cluster, jobs, running, rates, now }) {
       h("div", { class: "cards" },
         card("Running", f.count(cluster["jobs-running"]), `${f.count(cluster["jobs-finished"])} finished · ${f.count(cluster["jobs-cancelled"])} cancelled`),
         card("Failed", h("span", { class: cluster["jobs-failed"] ? "bad-text" : null }, f.count(cluster["jobs-failed"])), "since the server started"),
-        card("Task slots", [f.count(used), h("small", {}, ` of ${f.count(cluster["slots-total"])} in use`)],
-          meterBar(cluster["slots-total"] ? used / cluster["slots-total"] : 0, "accent")),
+        cluster["slots-total"]
+          ? card("Task slots", [f.count(used), h("small", {}, ` of ${f.count(cluster["slots-total"])} in use`)], meterBar(used / cluster["slots-total"], "accent"))
+          : card("Task slots", f.DASH, "Spark has no executor yet"),
         card("Throughput", flow.length ? f.rate(flow.reduce((a, b) => a + b, 0)) : f.DASH, "records read by sources, all jobs")),
       running.length ? section("Records read per second", lineChart([{ points: remember("throughput", null) }], { label: "Records per second of all jobs", format: f.short, height: 110 })) : null,
       section("Running", running.length ? jobTable(running, now, rates) : empty("No job is running.", "Start one with penstock run --web program.py, or submit one to this server.")),

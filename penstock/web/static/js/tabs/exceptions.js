@@ -31,6 +31,6 @@ const shortName = (name) => String(name ?? "Error").split(".").pop();
 /** What happened, in a line: of a traceback the line behind its frames. */
 function firstLine({ stacktrace }) {
   const lines = String(stacktrace ?? "").split("\n");
-  const line = lines.find((text) => /^\S/.test(text) && !text.startsWith("Traceback")) ?? "";
+  const line = lines.find((text) => /^\S/.test(text) && !text.includes("Traceback (most recent")) ?? "";
   return line.replace(/^[\w.$]*(Error|Exception): /, "");
 }

@@ -10,16 +10,15 @@ import { details } from "./subtasks.js";
 
 const SIZE = { width: 252, height: 150, gapX: 78, gapY: 28 };
 
-export async function load({ job, jid, ui }) {
+export async function load({ job, jid, ui, features }) {
   const live = await liveOf(job);
   const picked = ui.picked && job.vertices.some((v) => v.id === ui.picked) ? ui.picked : null;
   if (!picked) return { live };
   const path = jobPath(jid, "vertices", picked);
   const [vertex, marks, accumulators, pressure, sample] = await Promise.all([
     get(path), optional(`${path}/watermarks`), optional(`${path}/accumulators`), optional(`${path}/backpressure`),
-    ui.noSample ? null : optional(`${path}/sample`),
+    features["penstock-sample"] ? optional(`${path}/sample`) : null,
   ]);
-  ui.noSample = sample === null;
   return { live, picked: { vertex, marks, accumulators, pressure, sample } };
 }
 

@@ -1,0 +1,155 @@
+"""The dashboard over the job server and jobs that really run, in a real browser."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from penstock.common.configuration import Configuration
+from penstock.rest.server import JobServer, make_context
+from penstock.runtime.in_process import InProcessEpochs
+from penstock.runtime.running_job import RunningJob, running_job
+from penstock.sql.streaming import jobs
+from penstock.table import EnvironmentSettings, TableEnvironment
+from tests.rest.jobs import counting_job, wait_for
+from tests.servers.browser import Browser
+
+FAST = {"rest.port": "0", "web.refresh-interval": "500"}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    found = Browser()
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[JobServer]:
+    opened = JobServer(make_context(Configuration.from_dict(FAST))).start()
+    yield opened
+    opened.stop()
+
+
+@pytest.fixture
+def running(server: JobServer, tmp_path: pathlib.Path) -> Iterator[RunningJob]:
+    folders = {
+        "execution.checkpointing.dir": str(tmp_path / "checkpoints"),
+        "execution.checkpointing.savepoint-dir": str(tmp_path / "savepoints"),
+    }
+    job = counting_job(folders)
+    wait_for(lambda: job.statistics.epochs >= 3)
+    yield job
+    job.cancel()
+
+
+def test_the_graph_of_a_running_job_shows_its_vertices_and_their_subtasks(
+    browser: Browser, server: JobServer, running: RunningJob
+) -> None:
+    browser.open(server.url)
+    browser.click("main a", running.job_name)
+    browser.wait_for(lambda: browser.count(".vertex") == 2, "two vertices")
+    browser.wait_for_text("% busy", ".graph")
+    assert "numbers" in browser.text(".graph") and browser.count("path.edge") == 1
+    browser.click(".vertex", "count")
+    browser.wait_for_text("Records in", ".drawer")
+    assert browser.count(".drawer table:first-of-type tbody tr") == 2
+    assert browser.complaints() == []
+
+
+def test_epochs_checkpoints_and_metrics_of_a_running_job_are_shown(
+    browser: Browser, server: JobServer, running: RunningJob
+) -> None:
+    page = f"{server.url}/#/job/{running.job_id}"
+    browser.open(f"{page}/epochs")
+    browser.wait_for(lambda: browser.count(".chart .column") >= 3, "epochs")
+    browser.open(f"{page}/checkpoints")
+    browser.wait_for_text("Completed", "main")
+    browser.click("tr.pickable")
+    browser.wait_for_text("Path", "main")
+    browser.open(f"{page}/metrics")
+    browser.wait_for(lambda: browser.count(".chart polyline") > 0, "a chart")
+    browser.open(f"{page}/records")
+    browser.wait_for_text("Late records dropped", "main")
+    browser.open(f"{page}/configuration")
+    browser.wait_for_text("Restart strategy", "main")
+    assert browser.complaints() == []
+
+
+def test_a_savepoint_and_a_cancellation_come_from_the_page(
+    browser: Browser, server: JobServer, running: RunningJob, tmp_path: pathlib.Path
+) -> None:
+    browser.open(f"{server.url}/#/job/{running.job_id}")
+    browser.click("button", "Savepoint…")
+    browser.click("dialog button", "Take savepoint")
+    browser.wait_for_text(f"Savepoint: {tmp_path}/savepoints", "#toasts")
+    assert list((tmp_path / "savepoints").iterdir())
+    browser.click("button", "Cancel…")
+    browser.click("dialog button", "Cancel job")
+    browser.wait_for_text("canceled", "h1")
+    wait_for(lambda: running.has_ended)
+    assert browser.complaints() == []
+
+
+def test_a_failed_job_shows_its_traceback(browser: Browser, server: JobServer) -> None:
+    job = counting_job({"restart-strategy.type": "none"}, fails_at=7)
+    wait_for(lambda: job.has_ended)
+    browser.open(f"{server.url}/#/job/{job.job_id}/exceptions")
+    browser.wait_for_text("cannot count 7", "details[open] summary")
+    assert "in process_element" in browser.text("details[open] pre")
+    assert browser.complaints() == []
+
+
+def test_a_job_of_sql_shows_its_statement_and_plan(
+    browser: Browser, server: JobServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "make_runner", InProcessEpochs)
+    table_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    table_env.execute_sql(
+        "CREATE TABLE numbers (v BIGINT, w BIGINT) WITH ('connector' = 'datagen', 'rows-per-second' = '100')"
+    )
+    table_env.execute_sql("CREATE TABLE sums (w BIGINT, s BIGINT) WITH ('connector' = 'blackhole')")
+    table_env.execute_sql("INSERT INTO sums SELECT MOD(w, 3), SUM(v) FROM numbers GROUP BY MOD(w, 3)")
+    job = running_job("insert-into_default_catalog.default_database.sums")
+    assert job is not None
+    try:
+        browser.open(f"{server.url}/#/job/{job.job_id}/sql")
+        browser.wait_for_text("INSERT INTO sums SELECT", "main")
+        assert "I,UB,UA,D" in browser.text("main") and "Plan" in browser.text("main")
+        inputs, [output] = job.description.datasets("ns") if job.description.datasets else ([], [])
+        assert [dataset["name"] for dataset in inputs] == ["default_catalog.default_database.numbers"]
+        fields = output["facets"]["columnLineage"]["fields"]["s"]["inputFields"]
+        assert [field["field"] for field in fields] == ["v"]
+    finally:
+        job.cancel()
+
+
+def test_files_are_asked_for_again_only_when_they_have_changed(server: JobServer) -> None:
+    first = httpx.get(f"{server.url}/js/main.js")
+    assert first.headers["content-security-policy"].startswith("default-src 'self'")
+    again = httpx.get(f"{server.url}/js/main.js", headers={"If-None-Match": first.headers["etag"]})
+    assert (first.status_code, again.status_code, again.content) == (200, 304, b"")
+
+
+def test_a_server_with_a_token_shows_the_page_and_asks_for_the_token(
+    browser: Browser, tmp_path: pathlib.Path
+) -> None:
+    token = tmp_path / "token"
+    token.write_text("a-long-enough-token-for-tests-0123456789")
+    token.chmod(0o600)
+    settings = Configuration.from_dict({**FAST, "penstock.rest.token-file": str(token)})
+    server = JobServer(make_context(settings)).start()
+    try:
+        assert httpx.get(f"{server.url}/jobs/overview").status_code == 401
+        browser.open(server.url)
+        browser.wait_for_text("This server wants a token", "main")
+        browser.type("input[name=token]", token.read_text())
+        browser.click("form button", "Continue")
+        browser.wait_for_text("No job is running", "main")
+    finally:
+        browser.open("about:blank")
+        browser.complaints()
+        server.stop()
