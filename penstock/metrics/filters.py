@@ -47,6 +47,8 @@ class _Entry:
 
 @dataclass(frozen=True)
 class MetricFilter:
+    """Which metrics a reporter is given: those that an entry includes and none excludes."""
+
     includes: tuple[_Entry, ...]
     excludes: tuple[_Entry, ...]
 

@@ -59,14 +59,17 @@ def _is_number(value: Any) -> bool:
 
 
 def counter(count: int) -> dict[str, Any]:
+    """A counter's reading."""
     return {"type": "counter", "count": count}
 
 
 def gauge(value: Any) -> dict[str, Any]:
+    """A gauge's reading."""
     return {"type": "gauge", "value": value}
 
 
 def meter(count: int, rate: float) -> dict[str, Any]:
+    """A meter's reading: events so far, and per second."""
     return {"type": "meter", "count": count, "rate": rate}
 
 
