@@ -20,6 +20,8 @@ from typing import Any
 HERE = pathlib.Path(__file__).parent
 MODULES = HERE.parents[1] / "penstock" / "datastream" / "connectors"
 SYSTEMS = {"cassandra": "Cassandra", "kinesis": "Kinesis", "pulsar": "Pulsar"}
+_WITH_GUARANTEES = ("pulsar",)
+"""Programs import DeliveryGuarantee from these modules, though its home is another."""
 _STARTS = ("builder", "add_sink")
 _BASES = {
     "datastream.connectors.base:Sink": "UnsupportedSink",
@@ -39,7 +41,12 @@ def module_text(system: str) -> str:
     body = [line for name, e in _ordered(entries) for line in _class(name, e, entries, system)]
     used = [n for n in ("Choice", "Settings", "UnsupportedSink", "UnsupportedSource", "refuse")
             if any(n in line for line in body)]  # fmt: skip
-    names = sorted(name for name in entries if "." not in name)
+    names = sorted(
+        [
+            *(name for name in entries if "." not in name),
+            *(["DeliveryGuarantee"] if system in _WITH_GUARANTEES else []),
+        ]
+    )
     head = [
         f'"""{title}, as PyFlink spells it; refused by `build()`.',
         "",
@@ -51,6 +58,11 @@ def module_text(system: str) -> str:
         *(["from enum import Enum"] if any("(Enum)" in line for line in body) else []),
         "from typing import Any",
         "",
+        *(
+            ["from penstock.datastream.connectors.base import DeliveryGuarantee"]
+            if system in _WITH_GUARANTEES
+            else []
+        ),
         f"from penstock.datastream.connectors.unsupported import {', '.join(used)}",
         *(["from penstock.functions.legacy import SourceFunction"] if "SourceFunction" in str(body) else []),
         "",

@@ -26,6 +26,7 @@ from pyarrow import fs
 
 from penstock.common.datatypes import RowType
 from penstock.common.points import Point, reach
+from penstock.common.storage_errors import writing_to
 from penstock.connectors.filesystem.compaction import (
     CompletePartition,
     FilesAcrossEpochs,
@@ -38,7 +39,6 @@ from penstock.connectors.filesystem.partition_commit import Trigger, decide
 from penstock.connectors.filesystem.partitions import Partitioning
 from penstock.connectors.filesystem.writer import FileTableWriter, StagedFile
 from penstock.connectors.sink import Committer, Moment, Sink, SinkCoordinator, Taken, WriterContext
-from penstock.connectors.storage_errors import writing_to
 
 _EPOCH_FOLDER = re.compile(r"(.*/\.staging_[0-9a-f]+/\d+)/.")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
+from penstock.datastream.connectors.base import DeliveryGuarantee
 from penstock.datastream.connectors.unsupported import (
     Choice,
     Settings,
@@ -17,6 +18,7 @@ from penstock.datastream.connectors.unsupported import (
 )
 
 __all__ = [
+    "DeliveryGuarantee",
     "MessageDelayer",
     "PulsarSink",
     "PulsarSinkBuilder",
