@@ -83,8 +83,16 @@ def run(function, path):
     return {"seconds": time.perf_counter() - start, "answer": None if answer is None else float(answer)}
 
 
+def better_of_two(function, path):
+    """One run if it takes more than a minute."""
+    first = run(function, path)
+    if first["seconds"] > 60:
+        return first
+    return min(first, run(function, path), key=lambda outcome: outcome["seconds"])
+
+
 found = {}
 for name in FUNCTIONS:
     run(name, FILES[0])
-    found[name] = run(name, FILES[1])
+    found[name] = better_of_two(name, FILES[1])
 print(json.dumps(found))
