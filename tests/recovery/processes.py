@@ -19,8 +19,9 @@ SEED = int(os.environ.get("PENSTOCK_SEED", "7"))
 
 _SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """For a JVM that is killed after some seconds; its start then takes about half of the CPU time."""
-_STALLED_S = 120
-"""A result that does not change for so long will not change any more, however loaded the machine is."""
+_STALLED_S = 300
+"""A result that does not change for so long will not change any more. To start a driver on a machine on which ten others
+want each core took more than two minutes."""
 _DAEMON = re.compile(r" -m (pyspark|penstock\.runtime\.spark)\.daemon ")
 
 Start = Callable[[], "subprocess.Popen[bytes]"]
