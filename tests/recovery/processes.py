@@ -20,8 +20,8 @@ SEED = int(os.environ.get("PENSTOCK_SEED", "7"))
 _SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """For a JVM that is killed after some seconds; its start then takes about half of the CPU time."""
 _STALLED_S = 300
-"""A result that does not change for so long will not change any more. To start a driver on a machine on which ten others
-want each core took more than two minutes."""
+"""A result that does not change for so long will not change any more. Where ten others wanted each core, a job
+of one epoch took more than two minutes."""
 _DAEMON = re.compile(r" -m (pyspark|penstock\.runtime\.spark)\.daemon ")
 
 Start = Callable[[], "subprocess.Popen[bytes]"]
