@@ -17,7 +17,7 @@ RECORDS_PER_EPOCH = 400
 ALL_RECORDS = 1_000_000
 JOB = pathlib.Path(__file__).with_name("job.py")
 
-pytestmark = [pytest.mark.spark, pytest.mark.chaos, pytest.mark.timeout(60 + 60 * KILLS)]
+pytestmark = [pytest.mark.spark, pytest.mark.chaos, pytest.mark.timeout(600 + 90 * KILLS)]
 
 
 def program(folder: pathlib.Path, records_per_epoch: int = RECORDS_PER_EPOCH) -> Start:

@@ -18,7 +18,7 @@ ALL_RECORDS = 1_000_000
 JOB = pathlib.Path(__file__).with_name("sql_job.py")
 BEGIN = dt.datetime(2024, 1, 1)
 
-pytestmark = [pytest.mark.spark, pytest.mark.chaos, pytest.mark.timeout(300 + 90 * KILLS)]
+pytestmark = [pytest.mark.spark, pytest.mark.chaos, pytest.mark.timeout(600 + 90 * KILLS)]
 
 
 def write_events(folder: pathlib.Path) -> list[str]:
