@@ -19,8 +19,10 @@ SEED = int(os.environ.get("PENSTOCK_SEED", "7"))
 
 _SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """For a JVM that is killed after some seconds; its start then takes about half of the CPU time."""
-_STALLED_S = 120
-"""A result that does not change for so long will not change any more, however loaded the machine is."""
+_NOTHING_S = 600
+_STALLED_S = 300
+"""A result that does not change for so long will not change any more. Where ten others wanted each core, a job
+of one epoch took more than two minutes."""
 _DAEMON = re.compile(r" -m (pyspark|penstock\.runtime\.spark)\.daemon ")
 
 Start = Callable[[], "subprocess.Popen[bytes]"]
@@ -78,14 +80,16 @@ def epochs_done(folder: pathlib.Path) -> int:
 
 def wait_for(condition: Callable[[], bool], job: subprocess.Popen[bytes], folder: pathlib.Path) -> bool:
     """Waits until the condition holds (True) or the job has ended (False)."""
-    deadline = time.monotonic() + 300
+    deadline = time.monotonic() + _NOTHING_S
     while time.monotonic() < deadline:
         if condition():
             return True
         if job.poll() is not None:
             return False
         time.sleep(0.05)
-    raise AssertionError(f"nothing happened for 300 s; epochs: {epochs_done(folder)}; log:\n{log_of(folder)}")
+    raise AssertionError(
+        f"nothing happened for {_NOTHING_S} s; epochs: {epochs_done(folder)}; log:\n{log_of(folder)}"
+    )
 
 
 def wait_for_result(

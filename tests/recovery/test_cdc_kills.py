@@ -34,7 +34,7 @@ RECORDS_PER_EPOCH = 500
 JOB = pathlib.Path(__file__).with_name("cdc_job.py")
 CHANGES = pathlib.Path(__file__).parents[1] / "connectors" / "cdc" / "random_changes.py"
 
-pytestmark = [pytest.mark.spark, pytest.mark.chaos, pytest.mark.timeout(400 + 90 * KILLS)]
+pytestmark = [pytest.mark.spark, pytest.mark.chaos, pytest.mark.timeout(900 + 90 * KILLS)]
 
 
 @pytest.fixture(params=["postgres", "mariadb"])

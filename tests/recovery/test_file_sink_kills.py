@@ -19,7 +19,7 @@ RECORDS_PER_EPOCH = 20
 JOB = pathlib.Path(__file__).with_name("file_sink_job.py")
 BEGIN = dt.datetime(2024, 1, 1)
 
-pytestmark = [pytest.mark.spark, pytest.mark.chaos, pytest.mark.timeout(300 + 90 * KILLS)]
+pytestmark = [pytest.mark.spark, pytest.mark.chaos, pytest.mark.timeout(600 + 90 * KILLS)]
 
 
 def write_events(folder: pathlib.Path) -> list[str]:

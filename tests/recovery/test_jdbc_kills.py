@@ -18,7 +18,7 @@ NUMBERS = 1600 * KILLS
 RECORDS_PER_EPOCH = 200
 JOB = pathlib.Path(__file__).with_name("jdbc_job.py")
 
-pytestmark = [pytest.mark.spark, pytest.mark.chaos, pytest.mark.timeout(300 + 90 * KILLS)]
+pytestmark = [pytest.mark.spark, pytest.mark.chaos, pytest.mark.timeout(600 + 90 * KILLS)]
 
 
 def program(

@@ -63,7 +63,14 @@ class Feeder:
         self.sent = 0
         self._ended = threading.Event()
         self._producer = Producer(
-            {"bootstrap.servers": broker.servers, "enable.idempotence": True, "linger.ms": 5, "log_level": 0}
+            {
+                "bootstrap.servers": broker.servers,
+                "enable.idempotence": True,
+                "linger.ms": 5,
+                "log_level": 0,
+                "message.timeout.ms": 0,  # it never gives a message up
+                "queue.buffering.max.messages": 1_000_000,
+            }
         )
         self._thread = threading.Thread(target=self._send, daemon=True)
         self._thread.start()

@@ -88,6 +88,7 @@ transaction.state.log.num.partitions=2
 transaction.abort.timed.out.transaction.cleanup.interval.ms=500
 transaction.partition.verification.enable=true
 group.initial.rebalance.delay.ms=0
+initial.broker.registration.timeout.ms=240000
 log.retention.ms=-1
 """
         )
