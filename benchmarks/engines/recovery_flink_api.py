@@ -1,7 +1,7 @@
 """A job with a large keyed state, written once: runs on PyFlink where that is installed, else on penstock.
 
 usage: recovery_flink_api.py FOLDER KEYS VALUE_BYTES PARALLELISM [CHECKPOINT]
-Fills the state with a value per key, then goes on slowly, for ever. `FOLDER/filled` is made when all keys have one.
+Gives each key a value, again and again, at a steady rate, for ever. `FOLDER/filled` is made when all keys have one.
 """
 
 import os
@@ -26,12 +26,11 @@ FOLDER, KEYS, VALUE_BYTES, PARALLELISM = pathlib.Path(sys.argv[1]), *map(int, sy
 CHECKPOINT = sys.argv[5] if len(sys.argv) > 5 else None
 
 
-class Slowly(MapFunction):
-    """Lets the first numbers pass at once; then some every second."""
+class Steadily(MapFunction):
+    """Some hundred elements in a second."""
 
     def map(self, value):
-        if value >= KEYS:
-            time.sleep(0.05)
+        time.sleep(0.001)
         return value
 
 
@@ -69,8 +68,8 @@ env.set_max_parallelism(128)
 numbers = env.from_source(
     NumberSequenceSource(0, 10**9), WatermarkStrategy.no_watermarks(), "numbers", Types.LONG()
 ).set_parallelism(1)
-slowly = numbers.map(Slowly(), Types.LONG()).set_parallelism(1)
-slowly.key_by(lambda v: v % KEYS, key_type=Types.LONG()).process(Keep(), Types.LONG()).filter(
+steadily = numbers.map(Steadily(), Types.LONG()).set_parallelism(1)
+steadily.key_by(lambda v: v % KEYS, key_type=Types.LONG()).process(Keep(), Types.LONG()).filter(
     lambda v: False
 ).print()
 env.execute("recovery")
