@@ -7,7 +7,7 @@ STREAMING := $(addprefix tests/conformance/sql/,setops group_agg join over topn 
 
 .PHONY: setup demo test lint types unit conformance conformance-datastream conformance-sql conformance-ways \
         conformance-expressions conformance-expressions-all \
-        recovery differential bench bench-sql bench-nexmark chaos docs docs-pages docs-site clean
+        recovery differential bench bench-sql bench-nexmark bench-recovery soak chaos docs docs-pages docs-site clean
 
 setup: $(VENV)/.stamp
 
@@ -87,6 +87,14 @@ bench: setup
 	$(BIN)/python benchmarks/keyed_state.py
 	$(BIN)/python benchmarks/epoch_overhead.py
 	$(BIN)/python benchmarks/windows.py
+
+# How long a job with 1 GB of state is away when its driver is killed, beside Flink; and a job at a steady rate for long.
+bench-recovery: setup
+	$(BIN)/python benchmarks/recovery.py
+
+MINUTES ?= 60
+soak: setup
+	$(BIN)/python benchmarks/soak.py --minutes $(MINUTES)
 
 # Batch SQL beside Flink and Spark SQL, streaming SQL beside Flink; wants Maven on first use.
 bench-sql: setup

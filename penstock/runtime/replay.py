@@ -24,7 +24,7 @@ from penstock.checkpoint.filesystem import filesystem_for
 from penstock.checkpoint.handles import FileRef
 from penstock.checkpoint.metadata import CheckpointMetadata, OperatorCheckpoint
 from penstock.checkpoint.storage import CheckpointStorage
-from penstock.common.errors import CheckpointError
+from penstock.common.errors import CheckpointError, NotSupportedError
 from penstock.common.ids import EpochId
 from penstock.graph.transformations import SinkTransformation
 from penstock.operators.base import Operator
@@ -176,6 +176,12 @@ class _Kept:
 class _Run:
     def __init__(self, kept: _Kept, before: CheckpointMetadata | None, scratch: str) -> None:
         job = kept.definition()
+        if any(stage.segments for stage in job.stages.stages):
+            raise NotSupportedError(
+                "replaying an epoch of a job whose linear SQL is partly computed by Catalyst",
+                "a replay runs without Spark",
+                do="look at the states before and after the epoch instead: penstock state diff",
+            )
         former = job.storage.root
         sinks = [n.id for n in job.graph.nodes if isinstance(n.transformation, SinkTransformation)]
         silent = {node: cloudpickle.dumps(_Silent()) for node in sinks}

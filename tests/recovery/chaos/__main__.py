@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import pathlib
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -68,6 +69,7 @@ def main() -> int:
     places = sys.argv[3:] or list(PLACES)
     share = sum(PLACES[place][1] for place in places)
     clean = True
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     for place in places:
         run, part = PLACES[place]
         root = pathlib.Path(tempfile.mkdtemp(prefix=f"penstock-chaos-{place}-"))

@@ -229,7 +229,10 @@ def campaign(
     while tally.faults < faults and len(tally.problems) < 20:
         folder = root / f"round-{number}"
         problems = len(tally.problems)
-        Round(victims, folder, seed + number, tally).run()
+        try:
+            Round(victims, folder, seed + number, tally).run()
+        except KeyboardInterrupt:  # enough: what was seen so far is told
+            break
         if len(tally.problems) == problems:
             shutil.rmtree(folder, ignore_errors=True)
         number += 1
