@@ -60,7 +60,7 @@ conformance-expressions-all: setup
 conformance-ways: setup
 	$(RUN) --skips docs/differences.md --mode streaming --ways all $(STREAMING) $(addprefix tests/conformance/sql/,functions types ddl)
 
-# Workers and drivers are killed with SIGKILL in the middle of epochs, 5 times each; with a broker of Kafka 20 times.
+# Workers and drivers are killed with SIGKILL in the middle of epochs, 3 times each; with a broker of Kafka 12 times.
 recovery: setup
 	$(BIN)/python -m pytest tests/recovery
 

@@ -13,7 +13,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 
-KILLS = int(os.environ.get("PENSTOCK_KILLS", "5"))
+KILLS = int(os.environ.get("PENSTOCK_KILLS", "3"))
 SEED = int(os.environ.get("PENSTOCK_SEED", "7"))
 
 _DAEMON = re.compile(r" -m (pyspark|penstock\.runtime\.spark)\.daemon ")
