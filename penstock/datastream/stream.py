@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from penstock.common.errors import TypeMismatchError, ValidationError
 from penstock.common.typeinfo import ExternalTypeInfo, RowTypeInfo, TupleTypeInfo, TypeInformation
@@ -159,6 +159,10 @@ class DataStream(OperatorSettings, LegacyStream):
         union = UnionTransformation("Union", inputs, output_type, call_site=call_site())
         return DataStream(self._environment, union)
 
+    @overload
+    def connect(self, ds: DataStream) -> ConnectedStreams: ...
+    @overload
+    def connect(self, ds: BroadcastStream) -> BroadcastConnectedStream: ...
     def connect(self, ds: DataStream | BroadcastStream) -> ConnectedStreams | BroadcastConnectedStream:
         """This stream and another one, of whatever type, for functions with two inputs."""
         from penstock.datastream.connected_streams import (
@@ -340,6 +344,14 @@ class DataStream(OperatorSettings, LegacyStream):
 
         return self._add_sink("Print to Std. Err", PrintSink(sink_identifier, to_stderr=True))
 
+    @overload
+    def execute_and_collect(
+        self, job_execution_name: str | None = None, limit: None = None
+    ) -> CloseableIterator: ...
+    @overload
+    def execute_and_collect(self, job_execution_name: str | None = None, *, limit: int) -> list[Any]: ...
+    @overload
+    def execute_and_collect(self, job_execution_name: str | None, limit: int) -> list[Any]: ...
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None
     ) -> CloseableIterator | list[Any]:

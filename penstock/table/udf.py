@@ -16,12 +16,15 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from penstock.common.datatype_parser import parse_type
 from penstock.common.datatypes import DataType, DataTypes, MapType, MultisetType, RowType
 from penstock.sql.async_calls import is_async
 from penstock.sql.user_functions import FunctionContext, UserFunction
+
+if TYPE_CHECKING:
+    from penstock.table.expression import Expression
 
 __all__ = [
     "AggregateFunction",
@@ -165,7 +168,7 @@ class UserDefinedFunctionWrapper:
             self._func_type == "pandas",
         )
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any) -> Expression[Any]:
         """The call as an expression of the Table API: `add(col("a"), 1)`."""
         from penstock.table.expression_parts.base import make, node_of
         from penstock.table.expression_parts.nodes import CallOf
@@ -221,6 +224,26 @@ def _decorated(make: Callable[[Any], UserDefinedFunctionWrapper], f: Any) -> Any
     return make if f is None else make(f)
 
 
+@overload
+def udf(
+    f: None = None,
+    input_types: Sequence[TypeLike] | TypeLike | None = None,
+    result_type: TypeLike | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+    func_type: str = "general",
+    udf_type: str | None = None,
+) -> Callable[[Any], UserDefinedFunctionWrapper]: ...
+@overload
+def udf(
+    f: Callable[..., Any] | UserDefinedFunction,
+    input_types: Sequence[TypeLike] | TypeLike | None = None,
+    result_type: TypeLike | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+    func_type: str = "general",
+    udf_type: str | None = None,
+) -> UserDefinedFunctionWrapper: ...
 def udf(
     f: Any = None,
     input_types: Sequence[TypeLike] | TypeLike | None = None,
@@ -240,6 +263,22 @@ def udf(
     )
 
 
+@overload
+def udtf(
+    f: None = None,
+    input_types: Sequence[TypeLike] | TypeLike | None = None,
+    result_types: Sequence[TypeLike] | TypeLike | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+) -> Callable[[Any], UserDefinedFunctionWrapper]: ...
+@overload
+def udtf(
+    f: Callable[..., Any] | UserDefinedFunction,
+    input_types: Sequence[TypeLike] | TypeLike | None = None,
+    result_types: Sequence[TypeLike] | TypeLike | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+) -> UserDefinedFunctionWrapper: ...
 def udtf(
     f: Any = None,
     input_types: Sequence[TypeLike] | TypeLike | None = None,
@@ -256,6 +295,26 @@ def udtf(
     )
 
 
+@overload
+def udaf(
+    f: None = None,
+    input_types: Sequence[TypeLike] | TypeLike | None = None,
+    result_type: TypeLike | None = None,
+    accumulator_type: TypeLike | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+    func_type: str = "general",
+) -> Callable[[Any], UserDefinedFunctionWrapper]: ...
+@overload
+def udaf(
+    f: Callable[..., Any] | UserDefinedFunction,
+    input_types: Sequence[TypeLike] | TypeLike | None = None,
+    result_type: TypeLike | None = None,
+    accumulator_type: TypeLike | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+    func_type: str = "general",
+) -> UserDefinedFunctionWrapper: ...
 def udaf(
     f: Any = None,
     input_types: Sequence[TypeLike] | TypeLike | None = None,
@@ -280,6 +339,26 @@ def udaf(
     return _decorated(make, f)
 
 
+@overload
+def udtaf(
+    f: None = None,
+    input_types: Sequence[TypeLike] | TypeLike | None = None,
+    result_type: TypeLike | None = None,
+    accumulator_type: TypeLike | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+    func_type: str = "general",
+) -> Callable[[Any], UserDefinedFunctionWrapper]: ...
+@overload
+def udtaf(
+    f: Callable[..., Any] | UserDefinedFunction,
+    input_types: Sequence[TypeLike] | TypeLike | None = None,
+    result_type: TypeLike | None = None,
+    accumulator_type: TypeLike | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+    func_type: str = "general",
+) -> UserDefinedFunctionWrapper: ...
 def udtaf(
     f: Any = None,
     input_types: Sequence[TypeLike] | TypeLike | None = None,

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-KILLS = int(os.environ.get("PENSTOCK_KILLS", "5"))
+KILLS = int(os.environ.get("PENSTOCK_KILLS", "3"))
 SEED = int(os.environ.get("PENSTOCK_SEED", "7"))
 
 _SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"

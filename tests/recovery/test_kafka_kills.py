@@ -35,7 +35,7 @@ from processes import (
 from tests.servers.kafka import KafkaServer
 
 KEYS, PARTITIONS = 8, 3
-ALL_KILLS = 4 * KILLS
+ALL_KILLS = max(20, 4 * KILLS)
 """20 in `make recovery`, 200 in `make chaos`."""
 VICTIMS = ("driver", "worker", "worker", "broker", "worker", "client", "worker")
 """By turns. Workers are back at once; clients are the processes in which the driver's Kafka clients live."""
