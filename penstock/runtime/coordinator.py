@@ -32,6 +32,7 @@ from penstock.runtime.pacing import Pacing
 from penstock.runtime.plan import JobDefinition, LevelPlan, SourcePlan, SubtaskReport
 from penstock.runtime.progress import SINK_STATES, JobProgress
 from penstock.runtime.restoring import where_to_go_on_from
+from penstock.runtime.sampling import Sampling
 from penstock.runtime.sink_coordination import coordinate
 from penstock.runtime.source_planner import SourcePlanner
 from penstock.runtime.statistics import JobStatistics
@@ -119,6 +120,7 @@ class Coordinator:
         self.job = job
         self.progress = progress or JobProgress()
         self.statistics = JobStatistics(job)
+        self.sampling = Sampling()
         self._log = JobLog(LOG, job.job_id)
         self._runner = runner
         self._sources = sources
@@ -274,6 +276,7 @@ class Coordinator:
         self._pacing.observe(_busiest_read(reports), (ended - started) * 1000, work_ms, growth_bytes)
         self._pacing.left_over(_share_done(reports))
         self._learn(reports, ends.wake_ms)
+        self.sampling.take(reports)
         self.statistics.epoch_done(
             epoch,
             reports,
@@ -301,6 +304,7 @@ class Coordinator:
         limit_ms: float | None,
     ) -> list[LevelPlan]:
         plans = []
+        sampled = self.sampling.watched()
         for level, stage_ids in enumerate(self.job.stages.levels):
             subtasks = tuple(
                 self.progress.subtask_plan(self.job, stage_id, subtask, sources)
@@ -308,7 +312,9 @@ class Coordinator:
                 for subtask in range(self.job.stages.stages[stage_id].parallelism)
             )
             plans.append(
-                LevelPlan(epoch, self._run_id, self._attempt_number, now_ms, level, subtasks, limit_ms)
+                LevelPlan(
+                    epoch, self._run_id, self._attempt_number, now_ms, level, subtasks, limit_ms, sampled
+                )
             )
         return plans
 
