@@ -1,13 +1,17 @@
-"""`penstock run job.py`, `penstock sql`, `penstock state`, `penstock shell`, `penstock version`."""
+"""Everything that `penstock` can do on a command line; files beside this one have the verbs for servers."""
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
 import typer
 
 from penstock import __version__
+from penstock.cli.cluster import app as cluster_app
+from penstock.cli.cluster import config, history, submit_to_session
+from penstock.cli.jobs import register as register_jobs
 from penstock.cli.state import app as state_app
 from penstock.common.errors import PenstockError, ValidationError
 
@@ -20,6 +24,10 @@ app = typer.Typer(
 )
 
 app.add_typer(state_app, name="state")
+app.add_typer(cluster_app, name="cluster")
+register_jobs(app)
+app.command()(config)
+app.command()(history)
 
 _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 EXIT_FAILED = 1
@@ -78,6 +86,16 @@ def run(
         bool,
         typer.Option("--web", help="Serve Flink's REST interface and the dashboard while the program runs."),
     ] = False,
+    detached: Annotated[
+        bool,
+        typer.Option("-d", "--detached", help="Give the program to a session (penstock cluster) and leave."),
+    ] = False,
+    server: Annotated[
+        str | None, typer.Option("-m", "--jobmanager", help="With -d: host:port of the session's server.")
+    ] = None,
+    conf_dir: Annotated[
+        str | None, typer.Option("-c", "--conf-dir", help="Folder with a config.yaml.")
+    ] = None,
 ) -> None:
     """Runs PROGRAM with the rest of the line as its arguments; `import pyflink` gives penstock there."""
     from penstock.cli.run import dependency_settings, restore_settings, run_module, run_program, served
@@ -88,6 +106,14 @@ def run(
         settings.append(f"parallelism.default={parallelism}")
     if module is None and program is None:
         raise typer.BadParameter("a program, or -pym with a module")
+    if conf_dir is not None:
+        os.environ["PENSTOCK_CONF_DIR"] = conf_dir
+    if detached:
+        if program is None or module is not None:
+            raise typer.BadParameter("-d takes the path of a program")
+        job_id = submit_to_session(program, context.args, settings, server)
+        typer.echo(f"Job has been submitted with JobID {job_id}")
+        return
     with served(settings, web):
         if module is not None:
             run_module(module, [*([program] if program else []), *context.args], settings, files)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from penstock.cli.program_errors import program_errors
 from penstock.common.config_check import check_configuration
+from penstock.common.config_files import load_configuration
 from penstock.common.configuration import Configuration
 from penstock.common.errors import ValidationError
 
@@ -140,11 +141,7 @@ def restore_settings(path: str | None, allow_non_restored: bool, mode: str | Non
 
 
 def _configuration(settings: Sequence[str]) -> Configuration:
-    configuration = Configuration()
-    for setting in settings:
-        key, separator, value = setting.partition("=")
-        if not separator:
-            raise ValidationError(f"'{setting}' is not of the form key=value", do="write -D key=value")
-        configuration.set_string(key.strip(), value.strip())
+    """Files, environment variables, and what the command line says over them."""
+    configuration = load_configuration(settings).configuration()
     check_configuration(configuration)
     return configuration

@@ -74,10 +74,10 @@ class JobDirectory:
             if job_id not in self._running:
                 self._ended[job_id] = EndedJob(job_id, answers)
 
-    def forget(self, job_id: str) -> None:
-        """A job has gone without a word."""
+    def forget_ended(self, job_id: str) -> None:
+        """Nobody wants to know of it any more."""
         with self._lock:
-            self._running.pop(job_id, None)
+            self._ended.pop(job_id, None)
 
     def find(self, job_id: str) -> JobPort:
         """

@@ -37,13 +37,18 @@ _STARTUP_SECONDS = 30.0
 _PORTS = re.compile(r"^\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*$")
 
 
-def make_context(configuration: Configuration, **more: Any) -> ServerContext:
+def make_context(
+    configuration: Configuration, also_archive_to: str | None = None, **more: Any
+) -> ServerContext:
     """A context over the jobs of this process; ended ones are archived if `jobmanager.archive.fs.dir` is set."""
-    archives = configuration.get(option("jobmanager.archive.fs.dir"))
+    archives = [configuration.get(option("jobmanager.archive.fs.dir")), also_archive_to]
 
     def ended(job_id: str, answers: Mapping[str, Any]) -> None:
-        if archives:
-            write_archive(archives, job_id, answers)
+        for place in filter(None, archives):
+            try:
+                write_archive(place, job_id, answers)
+            except Exception:
+                LOG.warning("job %s could not be archived in %s", job_id, place, exc_info=True)
 
     kept = int(configuration.get(option("web.history")) or 5)
     directory = JobDirectory(read_job, archive_job, max(kept, _KEPT_JOBS), ended)

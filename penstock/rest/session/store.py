@@ -1,0 +1,81 @@
+"""The programs of a session on disk: a JSON file each, written whole or not at all.
+
+<session>/programs/<id>.json    what was submitted, which jobs it has, whether it still has to run
+<session>/archives/<job id>     finished jobs, as Flink archives them
+<session>/logs/<id>.log         what the program wrote
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import pathlib
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+
+__all__ = ["ProgramRecord", "SessionFolder"]
+
+LOG = logging.getLogger(__name__)
+
+
+@dataclass
+class ProgramRecord:
+    """A program that was submitted."""
+
+    id: str
+    path: str
+    arguments: list[str]
+    settings: dict[str, str]
+    folder: str
+    jobs: list[str] = field(default_factory=list)
+    running: bool = True
+    restarts: int = 0
+    durable: bool = False
+
+
+class SessionFolder:
+    """Where a session keeps what must outlive it; only its owner may look."""
+
+    def __init__(self, path: str) -> None:
+        self.root = pathlib.Path(path).absolute()
+        for name in ("programs", "archives", "logs", "uploads"):
+            (self.root / name).mkdir(parents=True, exist_ok=True)
+        os.chmod(self.root, 0o700)
+
+    @property
+    def archives(self) -> str:
+        return str(self.root / "archives")
+
+    @property
+    def uploads(self) -> str:
+        return str(self.root / "uploads")
+
+    @property
+    def logs(self) -> str:
+        return str(self.root / "logs")
+
+    @property
+    def description(self) -> pathlib.Path:
+        """Tells others where the session is."""
+        return self.root / "session.json"
+
+    def log_of(self, program: str) -> str:
+        return str(self.root / "logs" / f"{program}.log")
+
+    def save(self, record: ProgramRecord) -> None:
+        path = self.root / "programs" / f"{record.id}.json"
+        draft = path.with_suffix(".draft")
+        draft.write_text(json.dumps(asdict(record), indent=1), encoding="utf-8")
+        os.chmod(draft, 0o600)
+        os.replace(draft, path)
+
+    def remove(self, record: ProgramRecord) -> None:
+        (self.root / "programs" / f"{record.id}.json").unlink(missing_ok=True)
+
+    def programs(self) -> Iterator[ProgramRecord]:
+        for path in sorted((self.root / "programs").glob("*.json")):
+            try:
+                yield ProgramRecord(**json.loads(path.read_text(encoding="utf-8")))
+            except (ValueError, TypeError, OSError) as error:
+                LOG.warning("%s is not readable and is left out: %s", path, error)

@@ -1,0 +1,174 @@
+"""Programs in processes of their own, seen and steered through one server. They run without Spark here."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import signal
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from penstock.common.configuration import Configuration
+from penstock.common.errors import JobExecutionError, ValidationError
+from penstock.rest.session.cluster import Session, read_description
+from tests.rest.jobs import wait_for
+
+PROGRAM = '''
+"""An endless count. No early start of a JVM for who says pyspark: epochs run in this process."""
+import sys
+from penstock.runtime import submit
+from penstock.runtime.in_process import InProcessEpochs
+start = submit.submit_job
+submit.submit_job = lambda sinks, configuration, name: start(sinks, configuration, name, InProcessEpochs)
+from pyflink.common import Types, WatermarkStrategy
+from pyflink.datastream import StreamExecutionEnvironment
+from penstock.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
+
+print("arguments", sys.argv[1:])
+env = StreamExecutionEnvironment.get_execution_environment()
+source = DataGeneratorSource(lambda i: i, None, RateLimiterStrategy.per_second(200), Types.LONG())
+numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers", Types.LONG())
+numbers.key_by(lambda v: v % 3, key_type=Types.LONG()).reduce(lambda a, b: a + b).uid("sum")
+env.execute("endless " + "".join(sys.argv[1:]))
+'''
+
+
+def make_session(folder: pathlib.Path, **settings: str) -> Session:
+    conf = Configuration.from_dict({"rest.port": "0", "parallelism.default": "1", **settings})
+    return Session(conf, str(folder), None).start()
+
+
+@pytest.fixture
+def program(tmp_path: pathlib.Path) -> str:
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    return str(path)
+
+
+@pytest.fixture
+def session(tmp_path: pathlib.Path) -> Iterator[Session]:
+    made = make_session(tmp_path / "session", **{"web.submit.enable": "true"})
+    yield made
+    made.end(cancel_jobs=True)
+    made.close()
+
+
+def getter(session: Session) -> Callable[[str], Any]:
+    assert session.server is not None
+    url = session.server.url
+    return lambda path: httpx.get(url + path, timeout=30).json()
+
+
+def launch(session: Session, path: str, *arguments: str, **settings: str) -> str:
+    assert session.programs is not None
+    return session.programs.launch(path, arguments, settings)
+
+
+def pid_of(session: Session) -> int:
+    assert session.programs is not None
+    (process,) = session.programs._processes.values()
+    return process.popen.pid
+
+
+def test_a_program_runs_in_a_process_of_its_own_and_is_steered_through_the_server(
+    session: Session, program: str, tmp_path: pathlib.Path
+) -> None:
+    get = getter(session)
+    job = launch(session, program, "a")
+    assert pid_of(session) != os.getpid()
+    wait_for(lambda: get(f"/jobs/{job}/checkpoints")["counts"]["completed"] > 0)
+    details = get(f"/jobs/{job}")
+    assert details["name"] == "endless a" and details["state"] == "RUNNING" and len(details["vertices"]) == 2
+    assert get("/overview")["jobs-running"] == 1
+    path = f"/jobs/{job}"
+    assert session.server is not None
+    answer = httpx.post(session.server.url + path + "/stop", json={"targetDirectory": str(tmp_path / "sp")})
+    trigger = answer.json()["request-id"]
+    done = wait_for(lambda: (s := get(f"{path}/savepoints/{trigger}"))["status"]["id"] == "COMPLETED" and s)
+    assert "location" in done["operation"], done
+    assert pathlib.Path(done["operation"]["location"]).is_dir()
+    assert get(f"{path}/status")["status"] == "FINISHED"
+    assert session.programs is not None
+    wait_for(lambda: not session.programs._processes)  # type: ignore[union-attr]
+
+
+def test_a_program_that_fails_tells_why_and_disturbs_nobody(session: Session, program: str) -> None:
+    get = getter(session)
+    other = launch(session, program)
+    bad = pathlib.Path(program).with_name("bad.py")
+    bad.write_text("# no pyspark\nraise RuntimeError('nothing to run')\n")
+    with pytest.raises(JobExecutionError, match="nothing to run"):
+        launch(session, str(bad))
+    with pytest.raises(ValidationError, match="no program"):
+        launch(session, "/nowhere.py")
+    assert get(f"/jobs/{other}/status")["status"] == "RUNNING"
+
+
+def test_the_job_of_a_killed_program_has_failed_if_it_has_no_checkpoints(
+    session: Session, program: str
+) -> None:
+    get = getter(session)
+    job = launch(session, program)
+    os.kill(pid_of(session), signal.SIGKILL)
+    wait_for(lambda: get(f"/jobs/{job}/status") == {"status": "FAILED"})
+    assert "SIGKILL" in get(f"/jobs/{job}/exceptions")["root-exception"]
+    assert get("/jobs/overview")["jobs"][0]["state"] == "FAILED"
+
+
+def test_a_killed_program_with_checkpoints_goes_on_under_its_id(
+    session: Session, program: str, tmp_path: pathlib.Path
+) -> None:
+    get = getter(session)
+    job = launch(session, program, **{"execution.checkpointing.dir": str(tmp_path / "chk")})
+    wait_for(lambda: get(f"/jobs/{job}/checkpoints")["counts"]["completed"] >= 3)
+    os.kill(pid_of(session), signal.SIGKILL)
+    wait_for(lambda: get(f"/jobs/{job}/checkpoints").get("counts", {}).get("restored") == 1)
+    assert get(f"/jobs/{job}")["state"] == "RUNNING"
+
+
+def test_a_session_that_is_started_again_goes_on_with_its_jobs(program: str, tmp_path: pathlib.Path) -> None:
+    first = make_session(tmp_path / "session")
+    settings = {"execution.checkpointing.dir": str(tmp_path / "chk")}
+    job = launch(first, program, **settings)
+    get = getter(first)
+    wait_for(lambda: get(f"/jobs/{job}/checkpoints")["counts"]["completed"] >= 3)
+    first.close()
+    assert read_description(str(tmp_path / "session")) is None
+    second = make_session(tmp_path / "session")
+    try:
+        get = getter(second)
+        wait_for(lambda: "state" in get(f"/jobs/{job}"))
+        assert get(f"/jobs/{job}/checkpoints")["latest"]["restored"]["id"] >= 3
+    finally:
+        second.end(cancel_jobs=True)
+        second.close()
+    third = make_session(tmp_path / "session")
+    try:
+        assert getter(third)(f"/jobs/{job}")["state"] == "CANCELED"
+    finally:
+        third.close()
+
+
+def test_two_sessions_cannot_share_a_folder(session: Session, tmp_path: pathlib.Path) -> None:
+    with pytest.raises(ValidationError, match="a session runs already, at http"):
+        make_session(tmp_path / "session")
+
+
+def test_a_program_is_uploaded_run_and_deleted(session: Session, program: str) -> None:
+    assert session.server is not None
+    with httpx.Client(base_url=session.server.url, timeout=120) as client, open(program, "rb") as file:
+        stored = client.post("/jars/upload", files={"jarfile": ("../../evil name.py", file)}).json()
+        assert stored["status"] == "success" and "/session/uploads/" in stored["filename"]
+        (listed,) = client.get("/jars").json()["files"]
+        assert listed["name"] == "evil_name.py"
+        body = {"programArgsList": ["x"], "parallelism": 2, "jobId": "ab" * 16}
+        assert client.post(f"/jars/{listed['id']}/run", json=body).json()["jobid"] == "ab" * 16
+        assert client.get(f"/jobs/{'ab' * 16}").json()["vertices"][0]["parallelism"] == 2
+        assert client.delete(f"/jars/{listed['id']}").status_code == 200
+        assert client.get("/jars").json()["files"] == []
+        assert client.post(f"/jars/{listed['id']}/run", json={}).status_code == 404
+        refused = client.post("/jars/upload", files={"jarfile": ("job.jar", b"PK")})
+        assert refused.status_code == 400 and "Python programs" in refused.json()["errors"][0]
