@@ -370,6 +370,7 @@ class Coordinator:
         for source in self._sources:
             splits = self.progress.splits.get(source.node.id, {})
             source.enumerator.on_committed({k: s.position for k, s in splits.items()})
+            self.statistics.pending[source.node.uid] = source.pending(splits)
 
     def _work_ms(self, reports: Sequence[SubtaskReport]) -> float:
         """The slowest task of each level, one after the other."""

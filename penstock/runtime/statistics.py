@@ -107,6 +107,8 @@ class JobStatistics:
     workers: dict[tuple[int, int], tuple[str, int]] = field(default_factory=dict)
     """Where each subtask ran in the last epoch: host and process."""
     metrics: dict[tuple[OperatorUid, int], Any] = field(default_factory=dict)
+    pending: dict[OperatorUid, Mapping[int, int]] = field(default_factory=dict)
+    """Of sources that can tell: records that are known and unread, by subtask."""
     lifecycle: Lifecycle = field(default_factory=Lifecycle)
     rates: Rates = field(default_factory=Rates)
 
