@@ -17,7 +17,11 @@ from penstock.common.errors import ValidationError
 
 
 def run_program(
-    program: str, arguments: Sequence[str], settings: Sequence[str] = (), files: str | None = None
+    program: str,
+    arguments: Sequence[str],
+    settings: Sequence[str] = (),
+    files: str | None = None,
+    start_early: bool = True,
 ) -> None:
     """Runs the file under the name `__main__`.
 
@@ -26,6 +30,7 @@ def run_program(
         arguments: What it finds in `sys.argv[1:]`.
         settings: `key=value` pairs that every environment of the program starts from.
         files: What the program may import, as `-pyfs` gives it.
+        start_early: Spark may come up while the program is imported.
 
     Raises:
         ValidationError: There is no such file, or a setting is not of the form key=value.
@@ -36,7 +41,8 @@ def run_program(
             where=f"looked in {os.getcwd()}",
             do="give the path of a Python file",
         )
-    _start_spark(program, settings)
+    if start_early:
+        _start_spark(program, settings)
     prepare(settings, files)
     folder = os.path.dirname(os.path.abspath(program))
     if folder not in sys.path:
