@@ -75,15 +75,15 @@ def _start_spark(program: str, settings: Sequence[str]) -> None:
 
 @contextlib.contextmanager
 def served(settings: Sequence[str], web: bool) -> Iterator[None]:
-    """Opens the REST interface for as long as a program runs, if `--web` or a `rest.port` asks for it.
+    """Opens the REST interface for as long as a program runs, if `--web` or a port on the command line asks for it.
 
-    It stays open for a moment after the program's end, so that whoever waits for a result gets it.
+    A port in a configuration file does not: the file may be that of a server which runs already.
     """
-    configuration = _configuration(settings)
-    given = configuration.to_dict()
-    if not web and "rest.port" not in given and "rest.bind-port" not in given:
+    asked = any(setting.startswith(("rest.port=", "rest.bind-port=")) for setting in settings)
+    if not web and not asked:
         yield
         return
+    configuration = _configuration(settings)
     from penstock.rest.server import JobServer, make_context
 
     server = JobServer(make_context(configuration)).start()
