@@ -101,6 +101,7 @@ bench-nexmark: setup
 # Tables of options in the pages of connectors, from the code; modules of systems without a connector, from the inventory.
 docs: setup
 	$(BIN)/python docs/option_tables.py
+	$(BIN)/python docs/rest_table.py
 	$(BIN)/python tests/parity/refused_systems.py
 	$(BIN)/ruff format -q penstock/datastream/connectors
 
