@@ -121,6 +121,7 @@ docs-site: setup
 docs-pages: setup
 	$(BIN)/python docs/option_tables.py
 	$(BIN)/python docs/configuration_page.py
+	$(BIN)/python docs/rest_table.py
 	$(BIN)/python tests/parity/refused_systems.py
 	$(BIN)/ruff format -q penstock/datastream/connectors
 

@@ -28,7 +28,7 @@ def main() -> int:
             from penstock.runtime.spark.attach import attach
 
             attach(agent.settings["gateway"]["port"], agent.settings["gateway"]["secret"])
-        run_program(program, arguments, settings)
+        run_program(program, arguments, settings, start_early=False)
         return 0
     except PenstockError as error:
         sys.stderr.write(f"{type(error).__name__}: {error}\n")

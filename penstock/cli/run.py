@@ -17,7 +17,11 @@ from penstock.common.errors import ValidationError
 
 
 def run_program(
-    program: str, arguments: Sequence[str], settings: Sequence[str] = (), files: str | None = None
+    program: str,
+    arguments: Sequence[str],
+    settings: Sequence[str] = (),
+    files: str | None = None,
+    start_early: bool = True,
 ) -> None:
     """Runs the file under the name `__main__`.
 
@@ -26,6 +30,7 @@ def run_program(
         arguments: What it finds in `sys.argv[1:]`.
         settings: `key=value` pairs that every environment of the program starts from.
         files: What the program may import, as `-pyfs` gives it.
+        start_early: Spark may come up while the program is imported.
 
     Raises:
         ValidationError: There is no such file, or a setting is not of the form key=value.
@@ -36,7 +41,8 @@ def run_program(
             where=f"looked in {os.getcwd()}",
             do="give the path of a Python file",
         )
-    _start_spark(program, settings)
+    if start_early:
+        _start_spark(program, settings)
     prepare(settings, files)
     folder = os.path.dirname(os.path.abspath(program))
     if folder not in sys.path:
@@ -69,15 +75,15 @@ def _start_spark(program: str, settings: Sequence[str]) -> None:
 
 @contextlib.contextmanager
 def served(settings: Sequence[str], web: bool) -> Iterator[None]:
-    """Opens the REST interface for as long as a program runs, if `--web` or a `rest.port` asks for it.
+    """Opens the REST interface for as long as a program runs, if `--web` or a port on the command line asks for it.
 
-    It stays open for a moment after the program's end, so that whoever waits for a result gets it.
+    A port in a configuration file does not: the file may be that of a server which runs already.
     """
-    configuration = _configuration(settings)
-    given = configuration.to_dict()
-    if not web and "rest.port" not in given and "rest.bind-port" not in given:
+    asked = any(setting.startswith(("rest.port=", "rest.bind-port=")) for setting in settings)
+    if not web and not asked:
         yield
         return
+    configuration = _configuration(settings)
     from penstock.rest.server import JobServer, make_context
 
     server = JobServer(make_context(configuration)).start()

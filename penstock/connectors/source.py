@@ -159,6 +159,13 @@ class SplitEnumerator(ABC):
         """The positions are durable now (e.g. commit them to Kafka)."""
         return None
 
+    def pending_records(self, split: SourceSplit, position: Any) -> int | None:
+        """How many records of a split are known to be there behind `position`; None if nobody knows.
+
+        For the metric of that name. Asked after every epoch: answer from what is known anyway.
+        """
+        return None
+
     def snapshot(self) -> Any:
         """Picklable state of the enumerator itself, such as the splits it has already reported."""
         return None

@@ -16,7 +16,7 @@ _OBJECT, _CLASS, _STRING, _ARRAY, _REFERENCE, _NULL, _END = b"s", b"r", b"t", b"
 _MOST_CHARACTERS = 15_000
 
 
-def serialized_throwable(name: str, text: str) -> str:
+def serialized_throwable(name: str, text: str, message: str) -> str:
     """Base64 of a SerializedThrowable with this message and stack trace."""
     string_type = _REFERENCE + struct.pack(">I", 0x7E0001)  # the second thing written below
     throwable = _class(
@@ -35,7 +35,7 @@ def serialized_throwable(name: str, text: str) -> str:
     ) + exception  # fmt: skip
     no_frames = _ARRAY + _class("[Ljava.lang.StackTraceElement;", 0x02462A3C3CFD2239, 2) + _NULL + bytes(4)
     none_suppressed = _OBJECT + _class("java.util.Collections$EmptyList", 0x7AB817B43CA79EDE, 2) + _NULL
-    of_throwable = _NULL + _text(text.splitlines()[0] if text else name) + no_frames + none_suppressed + _END
+    of_throwable = _NULL + _text(message) + no_frames + none_suppressed + _END
     of_ours = _text(text) + _text(name) + _NULL
     data = b"\xac\xed\x00\x05" + _OBJECT + described + of_throwable + of_ours
     return base64.b64encode(data).decode()

@@ -206,6 +206,7 @@ ROUTES: tuple[Route, ...] = (
     _read(_V + "/subtasks/accumulators", "getSubtasksAllAccumulators", vertices.subtask_accumulators),
     _read(_V + "/subtasks/metrics", "getAggregatedSubtaskMetrics", vertices.aggregated_metrics,
           query={**_AGG, "subtasks": "string"}),
+    _read(_V + "/sample", "getJobVertexSample", vertices.sample, ours=True),
     _read(_S, "getSubtaskCurrentAttemptDetails", vertices.subtask),
     _read(_S + "/attempts/{attempt}", "getSubtaskExecutionAttemptDetails", vertices.attempt),
     _read(_S + "/attempts/{attempt}/accumulators", "getSubtaskExecutionAttemptAccumulators",

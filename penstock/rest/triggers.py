@@ -86,4 +86,9 @@ def failure_cause(error: BaseException) -> dict[str, Any]:
         text = f"{name}: {error}"
     else:
         text = "".join(traceback.format_exception(error)).rstrip()
-    return {"class": name, "stack-trace": text, "serialized-throwable": serialized_throwable(name, text)}
+    message = f"{name}: {error}"
+    return {
+        "class": name,
+        "stack-trace": text,
+        "serialized-throwable": serialized_throwable(name, text, message),
+    }

@@ -36,6 +36,7 @@ from penstock.runtime.plan import JobDefinition, LevelPlan, SourcePlan, SubtaskR
 from penstock.runtime.progress import SINK_STATES, JobProgress, level_plans
 from penstock.runtime.rescaling import Reactive, Replanned, Wanted, dealt_out, planners_of
 from penstock.runtime.restoring import plan_restore, restored_progress, where_to_go_on_from
+from penstock.runtime.sampling import Sampling
 from penstock.runtime.sink_coordination import coordinate
 from penstock.runtime.source_planner import SourcePlanner
 from penstock.runtime.statistics import JobStatistics
@@ -127,6 +128,7 @@ class Coordinator:
         self.job = job
         self.progress = progress or JobProgress()
         self.statistics = JobStatistics(job)
+        self.sampling = Sampling()
         self._log = JobLog(LOG, job.job_id)
         self._runner = runner
         self._sources = sources
@@ -321,8 +323,9 @@ class Coordinator:
         self._epoch_began_ms = int(time.time() * 1000)
         self._adopt_packed_deltas()
         plans = level_plans(
-            self.job, self.progress, epoch, self._run_id, self._attempt_number, now_ms, sources, limit_ms
-        )
+            self.job, self.progress, epoch, self._run_id, self._attempt_number, now_ms, sources, limit_ms,
+            self.sampling.watched(),
+        )  # fmt: skip
         given = self._running = input_of(self.job, epoch, now_ms, sources)
         reach(Point.PLANNED)
         launched = time.perf_counter()
@@ -341,6 +344,7 @@ class Coordinator:
         self._pacing.observe(_busiest_read(reports), (ended - started) * 1000, work_ms, growth_bytes)
         self._pacing.left_over(_share_done(reports))
         self._learn(reports, ends.wake_ms)
+        self.sampling.take(reports)
         self.statistics.epoch_done(
             epoch,
             reports,
@@ -447,6 +451,7 @@ class Coordinator:
         for source in self._sources:
             splits = self.progress.splits.get(source.node.id, {})
             source.enumerator.on_committed({k: s.position for k, s in splits.items()})
+            self.statistics.pending[source.node.uid] = source.pending(splits)
         reach(Point.SOURCES_TOLD)
 
     def _work_ms(self, reports: Sequence[SubtaskReport]) -> float:

@@ -157,6 +157,9 @@ class JobMetrics:
             yield from self._flow(scope, key, totals)
             if node.is_source:
                 yield from self._lag(scope, stage, subtask)
+                pending = stats.pending.get(node.uid, {}).get(subtask)
+                if pending is not None:
+                    yield Sample(scope, "pendingRecords", gauge(pending))
         for identifier, snapshot in stats.metrics.get(key, {}).get("metrics", {}).items():
             *groups, name = identifier.split(".")
             yield Sample(scope, name, snapshot, tuple(groups))

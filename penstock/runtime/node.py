@@ -14,6 +14,8 @@ from penstock.runtime.valve import Valve
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from penstock.runtime.sampling import Tap
+
 
 class NodeOutput(Output):
     """Fans an operator's results out to operators of the same stage and to exchanges, per side output."""
@@ -25,6 +27,7 @@ class NodeOutput(Output):
         self._channels: list[tuple[NodeRuntime, Hashable]] = []
         self.status = ChannelStatus()
         self.records = 0
+        self.tap: Tap | None = None
 
     def connect(self, tag_id: str | None, node: NodeRuntime, input_index: int, channel: Hashable) -> None:
         self._consumers.setdefault(tag_id, []).append((node, input_index))
@@ -43,11 +46,15 @@ class NodeOutput(Output):
     def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
         if values:
             self.records += len(values)
+            if self.tap is not None:
+                self.tap.values(values)
             self._deliver(None, values, timestamps)
 
     def emit_table(self, table: pa.Table) -> None:
         if table.num_rows:
             self.records += table.num_rows
+            if self.tap is not None:
+                self.tap.table(table)
             for node, input_index in self._consumers.get(None, ()):
                 node.receive_table(input_index, table)
             for writer in self._writers.get(None, ()):
@@ -95,6 +102,7 @@ class NodeRuntime:
         self.output = output
         self.valve = Valve()
         self.records = 0
+        self.tap: Tap | None = None
         self._sorter = sorter
         self._edge_inputs: dict[Hashable, int] = {}
         self._process = operator.process_batch if sorter is None else sorter.add
@@ -116,6 +124,8 @@ class NodeRuntime:
 
     def receive(self, input_index: int, values: list[Any], timestamps: list[int] | None) -> None:
         self.records += len(values)
+        if self.tap is not None:
+            self.tap.values(values)
         if input_index in self._unsorted_inputs:
             self.operator.process_batch(input_index, values, timestamps)
         else:
@@ -123,6 +133,8 @@ class NodeRuntime:
 
     def receive_table(self, input_index: int, table: pa.Table) -> None:
         self.records += table.num_rows
+        if self.tap is not None:
+            self.tap.table(table)
         self.operator.process_table(input_index, table)
 
     def receive_mark(self, channel: Hashable, kind: int, value: int) -> None:

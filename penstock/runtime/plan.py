@@ -18,6 +18,7 @@ from penstock.connectors.source import ReadLimit, SourceSplit
 from penstock.graph.stages import StagePlan
 from penstock.graph.stream_graph import StreamGraph
 from penstock.operators.dead_letters import DeadLetter
+from penstock.runtime.sampling import RowSample
 from penstock.state.backend import KeyedStateRestore
 
 
@@ -105,6 +106,8 @@ class LevelPlan:
     subtasks: tuple[SubtaskPlan, ...]
     limit_ms: float | None = None
     """For how long a task takes input; None: until it has all."""
+    sampled: frozenset[int] = frozenset()
+    """Stages of which somebody wants to see rows."""
 
 
 @dataclass(frozen=True)
@@ -159,3 +162,5 @@ class SubtaskReport:
     """Host and process that it ran in."""
     warm: bool = False
     """The process had the committed state in memory: nothing was read to begin the epoch."""
+    sample: RowSample | None = None
+    """Some of the rows that left the stage, if the plan asked for them."""

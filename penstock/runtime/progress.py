@@ -176,7 +176,7 @@ class JobProgress:
 
 def level_plans(
     job: JobDefinition, progress: JobProgress, epoch: EpochId, run_id: str, attempt_number: int, now_ms: int,
-    sources: Mapping[tuple[int, int], SourcePlan], limit_ms: float | None = None,
+    sources: Mapping[tuple[int, int], SourcePlan], limit_ms: float | None = None, sampled: frozenset[int] = frozenset(),
 ) -> list[LevelPlan]:  # fmt: skip
     """What the tasks of each level are told."""
     plans = []
@@ -186,7 +186,7 @@ def level_plans(
             for stage_id in stage_ids
             for subtask in range(job.stages.stages[stage_id].parallelism)
         )
-        plans.append(LevelPlan(epoch, run_id, attempt_number, now_ms, level, subtasks, limit_ms))
+        plans.append(LevelPlan(epoch, run_id, attempt_number, now_ms, level, subtasks, limit_ms, sampled))
     return plans
 
 

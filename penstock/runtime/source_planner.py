@@ -51,6 +51,17 @@ class SourcePlanner:
                 self._assigned += 1
         return splits
 
+    def pending(self, splits: Mapping[str, SplitState]) -> dict[int, int]:
+        """Records that are known to be there and unread, by subtask; nothing if the source cannot tell."""
+        if type(self.enumerator).pending_records is SplitEnumerator.pending_records:
+            return {}
+        found: dict[int, int] = {}
+        for state in splits.values():
+            known = None if state.finished else self.enumerator.pending_records(state.split, state.position)
+            if known is not None:
+                found[state.subtask] = found.get(state.subtask, 0) + known
+        return found
+
     def plan(
         self, splits: Mapping[str, SplitState], now_ms: int, budget: int | None, held_back: bool
     ) -> tuple[dict[int, SourcePlan], bool]:

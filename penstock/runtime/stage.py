@@ -49,6 +49,7 @@ from penstock.runtime.plan import (
     SubtaskPlan,
     SubtaskReport,
 )
+from penstock.runtime.sampling import Tap
 from penstock.runtime.tables.parcels import TableWriter, carries_tables, from_bytes
 from penstock.state.backend import next_handle
 from penstock.state.factory import open_keyed_backend
@@ -198,6 +199,7 @@ class StageInstance:
         self._clock.processing_time_ms = plan.processing_time_ms
         self._clock.attempt = token
         snapshots = self._begin(mine, warm)
+        taps = self._tap(self.stage.id in plan.sampled)
         self._bytes_out = 0
         parcels = list(parcels)
         bytes_in = sum(_bytes_of(parcel) for parcel in parcels)
@@ -219,7 +221,26 @@ class StageInstance:
         report = self._report(plan, mine, token, snapshots, progress, started)
         self.token = token
         worker = (_host(), os.getpid())
-        yield replace(report, warm=warm, bytes_in=bytes_in, bytes_out=self._bytes_out, worker=worker)
+        sample = next((found for tap in taps if (found := tap.taken()).rows), None)
+        yield replace(
+            report, warm=warm, bytes_in=bytes_in, bytes_out=self._bytes_out, worker=worker, sample=sample
+        )
+
+    def _tap(self, wanted: bool) -> list[Tap]:
+        """Taps where the stage ends, or none any more."""
+        taps = []
+        inner = {self.job.graph.edges[edge].source for edge in self.stage.local_edges}
+        for node_id, node in self.nodes.items():
+            spec = self.job.graph.nodes[node_id]
+            tap = None
+            if wanted and node_id not in inner:
+                incoming = self.job.graph.inputs_of(node_id)
+                arriving = incoming[0].element_type if incoming else None
+                tap = Tap(arriving if spec.is_sink else spec.output_type)
+                taps.append(tap)
+            node.tap = tap if spec.is_sink else None
+            node.output.tap = None if spec.is_sink else tap
+        return taps
 
     def _live(self) -> list[NodeRuntime]:
         return [node for node in self.nodes.values() if not node.ended]

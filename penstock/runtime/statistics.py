@@ -112,6 +112,8 @@ class JobStatistics:
     """Elements that the last epoch left for the next one."""
     activity: tuple[str, float] = ("starting", 0.0)
     """What the loop does now, and since when by `time.monotonic`."""
+    pending: dict[OperatorUid, Mapping[int, int]] = field(default_factory=dict)
+    """Of sources that can tell: records that are known and unread, by subtask."""
     lifecycle: Lifecycle = field(default_factory=Lifecycle)
     rates: Rates = field(default_factory=Rates)
 

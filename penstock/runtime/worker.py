@@ -321,6 +321,7 @@ def merged(before: SubtaskReport | None, report: SubtaskReport) -> SubtaskReport
         bytes_out=before.bytes_out + report.bytes_out,
         waiting=before.waiting + report.waiting,
         heard={**before.heard, **report.heard},
+        sample=report.sample or before.sample,
         growth_bytes=max(before.growth_bytes, report.growth_bytes),
     )
 

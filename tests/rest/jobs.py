@@ -53,7 +53,7 @@ def counting_job(
     return start([end._transformation], settings)
 
 
-def wait_for(condition: Callable[[], Any], seconds: float = 60.0) -> Any:
+def wait_for(condition: Callable[[], Any], seconds: float = 240.0) -> Any:
     """What the condition answers when it holds."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:

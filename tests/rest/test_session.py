@@ -167,8 +167,35 @@ def test_a_program_is_uploaded_run_and_deleted(session: Session, program: str) -
         body = {"programArgsList": ["x"], "parallelism": 2, "jobId": "ab" * 16}
         assert client.post(f"/jars/{listed['id']}/run", json=body).json()["jobid"] == "ab" * 16
         assert client.get(f"/jobs/{'ab' * 16}").json()["vertices"][0]["parallelism"] == 2
+        planned = client.post(f"/jars/{listed['id']}/plan", json={"parallelism": 3}).json()["plan"]
+        assert [node["parallelism"] for node in planned["nodes"]] == [3, 3] and len(planned["nodes"]) == 2
         assert client.delete(f"/jars/{listed['id']}").status_code == 200
         assert client.get("/jars").json()["files"] == []
         assert client.post(f"/jars/{listed['id']}/run", json={}).status_code == 404
         refused = client.post("/jars/upload", files={"jarfile": ("job.jar", b"PK")})
         assert refused.status_code == 400 and "Python programs" in refused.json()["errors"][0]
+
+
+@pytest.mark.spark
+def test_programs_of_a_session_share_its_spark_application(tmp_path: pathlib.Path) -> None:
+    from penstock.rest.session.spark import forget_spark_jobs, start_spark
+
+    path = tmp_path / "program.py"
+    lines = PROGRAM.splitlines()
+    path.write_text("\n".join(line for line in lines if "submit" not in line and "InProcess" not in line))
+    conf = Configuration.from_dict({"rest.port": "0", "parallelism.default": "1"})
+    session = Session(conf, str(tmp_path / "session"), start_spark, forget_spark_jobs).start()
+    try:
+        get = getter(session)
+        jobs = [launch(session, str(path), name) for name in ("a", "b")]
+        for job in jobs:
+            wait_for(lambda j=job: get(f"/jobs/{j}/checkpoints")["counts"]["completed"] >= 2, 300)
+        assert get("/overview")["taskmanagers"] >= 1
+        assert session.server is not None
+        httpx.patch(f"{session.server.url}/jobs/{jobs[0]}")
+        wait_for(lambda: get(f"/jobs/{jobs[0]}/status") == {"status": "CANCELED"})
+        before = get(f"/jobs/{jobs[1]}/checkpoints")["counts"]["completed"]
+        wait_for(lambda: get(f"/jobs/{jobs[1]}/checkpoints")["counts"]["completed"] > before)
+    finally:
+        session.end(cancel_jobs=True)
+        session.close()

@@ -12,6 +12,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from penstock.common.errors import NotSupportedError
+from penstock.connectors.datagen.ranges import RangeEnumerator
 from penstock.metrics.reporters.prometheus import PrometheusReporter
 from penstock.runtime.reporting import reporting
 from tests.rest.jobs import counting_job, wait_for
@@ -70,6 +71,17 @@ def test_prometheus_sees_every_promised_metric_of_a_running_job() -> None:
     finally:
         job.cancel()
     assert reporting.groups() == []
+
+
+def test_records_that_a_source_knows_of_and_has_not_read_are_pending(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RangeEnumerator, "pending_records", lambda self, split, position: 7)
+    job = counting_job(PROM)
+    try:
+        wait_for(lambda: job.statistics.epochs >= 2)
+        [(labels, pending)] = scraped()[f"{OPERATOR}pendingRecords"]
+        assert (labels["operator_name"], pending) == ("Source:_numbers", 7)
+    finally:
+        job.cancel()
 
 
 def test_time_shares_of_a_subtask_add_up_to_a_second() -> None:

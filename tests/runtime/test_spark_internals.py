@@ -10,6 +10,8 @@ import logging
 import pathlib
 import pickle
 import random
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -19,7 +21,9 @@ from penstock.common.errors import InvariantError
 from penstock.common.ids import EpochId
 from penstock.runtime.plan import LevelPlan, SubtaskPlan
 from penstock.runtime.spark import optimizer
+from penstock.runtime.spark.attach import gateway_of
 from penstock.runtime.spark.context import running_context
+from penstock.runtime.spark.executors import executors, jvm_info, jvm_threads
 from penstock.runtime.spark.expressions import name_expression
 from penstock.runtime.spark.failures import raised_message
 from penstock.runtime.spark.jit import diagnostic_command
@@ -214,3 +218,26 @@ def test_tasks_find_the_plan_of_their_level(session: Any, tmp_path: pathlib.Path
     assert context.parallelize([0], 1).mapPartitions(found).collect() == [(0, 7, True), (1, 7, True)]
     delivery.discard()
     assert not list((tmp_path / "job").glob("plans/*"))
+
+
+def test_executors_and_the_jvm_tell_of_themselves(session: Any) -> None:
+    (driver,) = executors()
+    assert driver.id == "driver" and driver.cores >= 1 and driver.memory_bytes > 0
+    info = jvm_info()
+    assert info is not None and info.values["Status.JVM.Memory.Heap.Used"] > 0 and info.version
+    assert any("python" in text.lower() or "main" in name for name, text in jvm_threads())
+
+
+def test_another_process_can_join_the_application(session: Any) -> None:
+    port, secret = gateway_of(session.sparkContext)
+    program = (
+        "import sys; from penstock.runtime.spark.attach import attach\n"
+        f"session = attach({port}, sys.stdin.readline().strip())\n"
+        "session.sparkContext.stop()\n"
+        "print(session.sparkContext.applicationId, session.range(7).count())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], input=secret, capture_output=True, text=True, timeout=300
+    )
+    assert done.stdout.split() == [session.sparkContext.applicationId, "7"], done.stderr
+    assert session.range(3).count() == 3

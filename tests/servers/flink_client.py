@@ -46,9 +46,9 @@ def _installed() -> pathlib.Path:
     if not (home / "bin" / "flink").exists():
         _CACHE.mkdir(parents=True, exist_ok=True)
         draft = folder.with_name(f"{folder.name}-{os.getpid()}")
-        package = f"apache-flink-libraries=={VERSION}"
+        packages = [f"apache-flink-libraries=={VERSION}", f"apache-flink=={VERSION}"]
         done = subprocess.run(
-            [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(draft), package],
+            [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(draft), *packages],
             capture_output=True, text=True, timeout=900,
         )  # fmt: skip
         if done.returncode != 0:

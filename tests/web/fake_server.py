@@ -340,7 +340,6 @@ def answer(state: State, method: str, path: str, query: dict[str, list[str]], bo
                 "web-cancel": True,
                 "web-rescale": False,
                 "web-history": False,
-                "penstock-sample": True,
             },
         },
         "jobs/overview": jobs_overview(state),

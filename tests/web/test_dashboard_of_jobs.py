@@ -57,6 +57,7 @@ def test_the_graph_of_a_running_job_shows_its_vertices_and_their_subtasks(
     browser.click(".vertex", "count")
     browser.wait_for_text("Records in", ".drawer")
     assert browser.count(".drawer table:first-of-type tbody tr") == 2
+    browser.wait_for(lambda: browser.count(".drawer [aria-label=Sample] tbody tr") > 0, "rows of the vertex")
     assert browser.complaints() == []
 
 

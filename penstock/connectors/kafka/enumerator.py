@@ -119,6 +119,15 @@ class KafkaEnumerator(SplitEnumerator):
             self._asked_ms = now_ms
         return self._ends[place]
 
+    def pending_records(self, split: SourceSplit, position: Any) -> int | None:
+        """Up to the end that was asked for last."""
+        assert isinstance(split, KafkaSplit)
+        end = self._ends.get(split.place)
+        if end is None:
+            return None
+        at = split.start if position is None else position
+        return max(0, min(end, end if split.stop is None else split.stop) - at)
+
     def next_wakeup_ms(self, now_ms: int) -> int | None:
         return now_ms + _POLL_MS
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from penstock.common.configuration import Configuration
+from penstock.common.options import option
 from penstock.graph.stages import Stage
 from penstock.rest.handlers.executors import aggregations
-from penstock.rest.messages import Answer, Request, not_found
+from penstock.rest.messages import Answer, Request, RestError, not_found
 from penstock.rest.views import jobs as job_views
 from penstock.rest.views import metrics as m
 from penstock.rest.views import vertices as v
@@ -137,3 +139,16 @@ def _chosen(ranges: list[str] | None, parallelism: int) -> list[int]:
 
 def job_metrics(job: RunningJob, request: Request) -> Answer:
     return Answer(m.listed(m.job_metrics(job.statistics), request.several("get")))
+
+
+def sample(job: RunningJob, request: Request) -> Answer:
+    """Ours: some of the rows that left the vertex in its last epoch. The first look starts the watching."""
+    stage = _stage(job, request)
+    if not sampling_allowed(job.statistics.job.configuration):
+        raise RestError(403, "Rows are not shown: penstock.web.sample.enable is false.")
+    found = job.coordinator.sampling.look(stage.id)
+    return Answer({"columns": list(found.columns), "rows": [list(row) for row in found.rows]})
+
+
+def sampling_allowed(settings: Mapping[str, str]) -> bool:
+    return Configuration.from_dict(dict(settings)).get(option("penstock.web.sample.enable")) is True

@@ -55,7 +55,7 @@ export async function optional(path) {
   try {
     return await get(path);
   } catch (error) {
-    if (error.status === 404 || error.status === 405 || error.status === 400) return null;
+    if ([400, 403, 404, 405].includes(error.status)) return null;
     throw error;
   }
 }

@@ -10,17 +10,20 @@ import { details } from "./subtasks.js";
 
 const SIZE = { width: 252, height: 150, gapX: 78, gapY: 28 };
 
-export async function load({ job, jid, ui, features }) {
+export async function load({ job, jid, ui, config }) {
   const live = await liveOf(job);
   const picked = ui.picked && job.vertices.some((v) => v.id === ui.picked) ? ui.picked : null;
   if (!picked) return { live };
   const path = jobPath(jid, "vertices", picked);
   const [vertex, marks, accumulators, pressure, sample] = await Promise.all([
     get(path), optional(`${path}/watermarks`), optional(`${path}/accumulators`), optional(`${path}/backpressure`),
-    features["penstock-sample"] ? optional(`${path}/sample`) : null,
+    showsRows(config, job) ? optional(`${path}/sample`) : null,
   ]);
   return { live, picked: { vertex, marks, accumulators, pressure, sample } };
 }
+
+/** Flink's servers have no such path, and of a job that has ended no rows are left. */
+const showsRows = (config, job) => String(config["flink-revision"]).startsWith("penstock") && job.state === "RUNNING";
 
 export function view({ live, picked }, context) {
   const { job, ui } = context;

@@ -43,9 +43,10 @@ function sampleOf(sample) {
   const rows = sample.rows ?? [];
   return [
     h("h3", {}, "Sample of its rows"),
+    h("p", { class: "quiet-text" }, "The first rows of an epoch that leave the vertex, or go into its sink."),
     rows.length
       ? table(columns.map((name, n) => [name, (row) => text(row[n])]), rows, { caption: "Sample" })
-      : empty("No rows have been seen yet."),
+      : empty("No rows have been seen yet.", "Rows are taken from the next epoch on, while this is open."),
   ];
 }
 
