@@ -27,6 +27,7 @@ from penstock.sql.streaming.planner import Planner
 
 LOG = logging.getLogger(__name__)
 SINK_UID = "sink"
+_NAME = "pipeline.name"
 
 MakeRunner = Callable[[JobDefinition], EpochRunner]
 make_runner: MakeRunner | None = None
@@ -58,8 +59,8 @@ def _warn(planner: Planner) -> None:
 def submit(
     config: Mapping[str, str], ends: Sequence[Transformation], name: str, one_epoch: bool = False
 ) -> RunningJob:
-    """Starts a job on the epoch loop; returns at once."""
-    return submit_job(ends, configuration_of(config, one_epoch), name, make_runner)
+    """Starts a job on the epoch loop; returns at once. `pipeline.name` goes before `name`."""
+    return submit_job(ends, configuration_of(config, one_epoch), config.get(_NAME) or name, make_runner)
 
 
 def configuration_of(config: Mapping[str, str], one_epoch: bool = False) -> Configuration:
@@ -140,4 +141,5 @@ def _takes_changes(connector: TableConnector, sink: InsertInto) -> bool:
 
 
 def insert_job_name(sinks: Sequence[InsertInto]) -> str:
+    """What a job with these INSERTs is called, if nobody has given it a name."""
     return "insert-into_" + ",".join(s.identifier.as_summary_string() for s in sinks)
