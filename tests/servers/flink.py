@@ -43,14 +43,34 @@ def flink_home() -> pathlib.Path:
     return home
 
 
-def install(environment: pathlib.Path, *packages: str) -> pathlib.Path:
+def install(environment: pathlib.Path, *packages: str, with_python: str = sys.executable) -> pathlib.Path:
     """Packages in an environment of their own, because of what they pin; its Python."""
     python = environment / "bin" / "python"
     if not (environment / ".installed").exists():
-        _run([sys.executable, "-m", "venv", "--clear", str(environment)], "an environment")
+        _run([with_python, "-m", "venv", "--clear", str(environment)], "an environment")
         _run([str(python), "-m", "pip", "install", "-q", *packages], " ".join(packages))
         (environment / ".installed").touch()
     return python
+
+
+def find_python(*versions: str) -> str:
+    """A Python of one of these versions; tests are skipped where there is none, on CI that is a failure."""
+    for version in versions:
+        pyenv = sorted(pathlib.Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
+        for found in (*map(str, reversed(pyenv)), shutil.which(f"python{version}")):
+            if found is not None and _answers(
+                found
+            ):  # pyenv's shims are there for versions that are not chosen, too
+                return found
+    fetched = cache_folder() / "uv"
+    uv = install(fetched, "uv").parent / "uv"
+    _run([str(uv), "python", "install", "-q", versions[0]], f"Python {versions[0]}")
+    done = subprocess.run([str(uv), "python", "find", versions[0]], capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def _answers(python: str) -> bool:
+    return subprocess.run([python, "-c", "import venv"], capture_output=True).returncode == 0
 
 
 def _package() -> pathlib.Path:

@@ -17,6 +17,7 @@ from penstock.cli.sql.kinds import StatementKind, kind_of
 from penstock.cli.sql.options import ClientOptions
 from penstock.cli.sql.output import Output, Progress
 from penstock.cli.sql.rendering import ChangelogTable, Count, changelog_lines, row_count, table_lines
+from penstock.cli.sql.runtime_places import placed
 from penstock.cli.sql.script import Piece, split_script
 from penstock.cli.sql.settings import apply_settings
 from penstock.cli.sql.worker import Interrupted, Worker
@@ -268,7 +269,8 @@ class Client:
             verbose = self.options.verbose
         except ValidationError:
             verbose = False
-        self.output.error(describe_failure(error, piece, verbose=verbose, in_script=in_script, source=source))
+        told = placed(error, piece.text)
+        self.output.error(describe_failure(told, piece, verbose=verbose, in_script=in_script, source=source))
 
     # -- settings --------------------------------------------------------------------------------------
 

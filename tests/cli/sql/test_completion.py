@@ -54,7 +54,7 @@ def test_columns_of_the_tables_in_the_statement_come_first(names: Names) -> None
         ("SELECT price * ", " FROM orders", ["item:column"]),
         ("SELECT * FROM orders ", "", ["FROM:keyword", "WHERE:keyword"]),
         ("SELECT * FROM orders w", "", ["where:keyword", "window:keyword"]),
-        ("S", "", ["SET:command", "SHOW:command", "SELECT:command"]),
+        ("S", "", ["SET:command", "SHOW:command", "STOP JOB:command", "SELECT:command"]),
         ("C", "", ["CLEAR:command", "CREATE:keyword"]),
     ],
 )
