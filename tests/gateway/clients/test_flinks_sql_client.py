@@ -55,7 +55,8 @@ def run_client(port: int, script: pathlib.Path) -> str:
     find_program("java", "default-jre-headless")
     home = flink_home()
     command = [str(home / "bin" / "sql-client.sh"), "gateway", "-e", f"127.0.0.1:{port}", "-f", str(script)]
-    variables = {**os.environ, "FLINK_ENV_JAVA_OPTS": "-Xmx512m", "FLINK_LOG_DIR": str(script.parent)}
+    java = f"-Xmx512m -Duser.home={script.parent}"  # where it keeps its history
+    variables = {**os.environ, "FLINK_ENV_JAVA_OPTS": java, "FLINK_LOG_DIR": str(script.parent)}
     variables.pop("FLINK_CONF_DIR", None)
     done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=500)
     return re.sub(r"\x1b\[[\d;]*m", "", done.stdout + done.stderr)
