@@ -7,7 +7,7 @@ STREAMING := $(addprefix tests/conformance/sql/,setops group_agg join over topn 
 
 .PHONY: setup demo test lint types unit conformance conformance-datastream conformance-sql conformance-ways \
         conformance-expressions conformance-expressions-all \
-        recovery differential bench bench-sql bench-nexmark bench-recovery soak chaos docs docs-pages docs-site clean
+        clients recovery differential bench bench-sql bench-nexmark bench-recovery soak chaos docs docs-pages docs-site clean
 
 setup: $(VENV)/.stamp
 
@@ -34,7 +34,11 @@ types: setup
 
 # Tests without Spark first, then the few that start one; doctests of all modules.
 unit: setup
-	$(BIN)/python -m pytest --doctest-modules penstock tests --ignore=tests/recovery
+	$(BIN)/python -m pytest --doctest-modules penstock tests --ignore=tests/recovery --ignore=tests/gateway/clients
+
+# Flink's own SQL client and dbt's adapter, from their packages, against our SQL gateway. The first run fetches them.
+clients: setup
+	$(BIN)/python -m pytest tests/gateway/clients
 
 # What real Flink 2.3.0 answered. Streaming cases run straight and in one more way (tests/conformance/ways.py).
 conformance: conformance-datastream conformance-sql conformance-expressions

@@ -138,6 +138,10 @@ def sql(
         list[str] | None, typer.Option("-D", help="key=value: an option of the session.")
     ] = None,
     mode: Annotated[str | None, typer.Option("--mode", help="batch (default) or streaming.")] = None,
+    gateway: Annotated[
+        str | None,
+        typer.Option("--gateway", metavar="URL", help="Run statements at this SQL gateway, Flink's or ours."),
+    ] = None,
     upgrade: Annotated[
         tuple[str, str] | None,
         typer.Option(
@@ -151,7 +155,7 @@ def sql(
     """Flink SQL: statements from the command line, a script, a pipe, or typed at a prompt."""
     from penstock.cli.sql.app import EXIT_USAGE, Arguments, read_properties, run_client
 
-    arguments = Arguments(execute, file, init, tuple(define or ()), mode)
+    arguments = Arguments(execute, file, init, tuple(define or ()), mode, gateway)
     try:
         if upgrade is not None:
             from penstock.cli.sql.upgrade import check_upgrade

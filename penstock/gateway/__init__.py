@@ -4,7 +4,7 @@
     service.py       all sessions · session.py  one, with its operations · operation.py  one statement's life
     statements.py    how a statement runs: the SQL client's environment and rules
     result_pages.py  rows, read ahead of the client by a bounded number
-    row_formats.py   rows → JSON or texts · logical_types.py  types → JSON
+    row_formats.py   rows → JSON or texts
     server.py        `penstock gateway start`: the gateway alone, on a port of its own
 
 `gateway_routes(service)` are for another application, `gateway_app(service)` is one by itself.

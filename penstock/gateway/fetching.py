@@ -10,7 +10,7 @@ from penstock.gateway.operation import Operation
 from penstock.gateway.row_formats import JSON, results_text
 from penstock.gateway.session import GatewaySession
 
-__all__ = ["Place", "page_text", "until_news"]
+__all__ = ["Place", "page_text", "until_begun", "until_news"]
 
 _LONG_POLL_SECONDS = 0.2
 _TICK_SECONDS = 0.01
@@ -28,6 +28,12 @@ class Place:
     def uri(self, token: int) -> str:
         path = f"/{self.version}/sessions/{self.session_handle}/operations/{self.operation_handle}/result/{token}"
         return path if self.version == "v1" else f"{path}?rowFormat={self.row_format}"
+
+
+async def until_begun(operation: Operation) -> None:
+    """Waits for the statements before this one: clients expect that what they were answered for is at work."""
+    while operation.is_waiting:
+        await asyncio.sleep(_TICK_SECONDS)
 
 
 async def until_news(operation: Operation) -> None:

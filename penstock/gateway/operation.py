@@ -58,6 +58,11 @@ class Operation:
         return self._status
 
     @property
+    def is_waiting(self) -> bool:
+        """Whether it is handed in and has not begun."""
+        return self._status in (OperationStatus.INITIALIZED, OperationStatus.PENDING)
+
+    @property
     def error(self) -> BaseException | None:
         return self._error
 

@@ -17,7 +17,7 @@ from starlette.routing import BaseRoute, Route
 
 from penstock.common.errors import NotSupportedError
 from penstock.gateway.errors import BadRequest, error_texts
-from penstock.gateway.fetching import Place, page_text, until_news
+from penstock.gateway.fetching import Place, page_text, until_begun, until_news
 from penstock.gateway.operation import Operation
 from penstock.gateway.requests import (
     Body,
@@ -155,6 +155,7 @@ class Handlers:
         _no_timeout(body)
         statement = optional_text(body, "statement") or ""
         operation = session.execute(statement, text_map(body, "executionConfig"))
+        await until_begun(operation)
         return answer({"operationHandle": operation.handle})
 
     async def deploy(self, request: Request) -> Response:

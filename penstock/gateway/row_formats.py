@@ -13,10 +13,10 @@ from typing import Any
 
 from penstock.catalog.resolved_schema import ResolvedSchema
 from penstock.common import datatypes as t
+from penstock.common.logical_type_json import logical_type_json
 from penstock.common.types import Row, RowKind
 from penstock.formats import values as v
 from penstock.formats.json import JsonNumber, compact
-from penstock.gateway.logical_types import logical_type_json
 from penstock.table.value_texts import at_zone, milliseconds, text_of, texts_of
 
 __all__ = ["JSON", "PLAIN_TEXT", "ROW_FORMATS", "results_text"]

@@ -22,6 +22,8 @@ except ImportError as error:
 
 __all__ = ["GatewayServer", "check_door"]
 
+_BACKLOG = 2048
+
 
 class GatewayServer:
     """A socket, and a web server on it.
@@ -120,6 +122,7 @@ def _listening(address: str, port: int) -> socket.socket:
         listening = socket.socket(family, kind, protocol)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(place)
+        listening.listen(_BACKLOG)  # who connects while the server comes up waits
     except OSError as error:
         raise ValidationError(
             f"the gateway cannot listen on {address}:{port}: {error.strerror or error}",

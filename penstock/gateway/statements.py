@@ -72,7 +72,8 @@ class StatementRunner:
             return self._query(self._environment(options), text, operation)
         if kind in _JOBS and not self._gathers(kind):
             return self._change(text, kind, options, operation)
-        return _pages(self.environment.execute_sql(text))
+        own = kind is StatementKind.SET_BEGIN or self._gathers(kind)
+        return _pages((self.environment if own else self._environment(options)).execute_sql(text))
 
     def configure(self, text: str) -> None:
         """Runs a statement that sets the session up.
@@ -155,23 +156,24 @@ class StatementRunner:
         self._prepare()
         if planned is not None:
             job: Any = ActionJob(*planned).start()
-        else:
-            result = self._run_change(environment, text, operation)
+        elif environment._session.streaming:
+            result = environment.execute_sql(text)
             job = result.get_running_job()
             if job is None:
                 return _pages(result)
+        else:
+            return self._run_change(environment, text, operation)
         if sync:
             _wait(job, operation)
         return _job_id(job.job_id)
 
-    def _run_change(self, environment: TableEnvironment, text: str, operation: Operation) -> TableResult:
-        """A statement that starts its own job or, in batch mode, is one: UPDATE, CREATE TABLE AS and the like."""
-        if environment._session.streaming:
-            return environment.execute_sql(text)
-        job = ActionJob(text.split(None, 1)[0].lower(), lambda: environment.execute_sql(text)).start()
+    def _run_change(self, environment: TableEnvironment, text: str, operation: Operation) -> ResultPages:
+        """A batch statement that is done when the operation is: UPDATE, CREATE TABLE AS and the like."""
+        name = environment.get_config().get("pipeline.name", "change")
+        job = ActionJob(name, lambda: environment.execute_sql(text)).start()
         operation.cancellable(lambda: _cancel(job))
         result: TableResult = job.result()
-        return result
+        return _pages(result) if result.get_result_kind() == ResultKind.SUCCESS else _job_id(job.job_id)
 
 
 def _pages(result: TableResult) -> ResultPages:

@@ -176,7 +176,8 @@ class JobProgress:
 
 def level_plans(
     job: JobDefinition, progress: JobProgress, epoch: EpochId, run_id: str, attempt_number: int, now_ms: int,
-    sources: Mapping[tuple[int, int], SourcePlan], limit_ms: float | None = None, sampled: frozenset[int] = frozenset(),
+    sources: Mapping[tuple[int, int], SourcePlan], limit_ms: float | None = None,
+    sampled: frozenset[int] = frozenset(),
 ) -> list[LevelPlan]:  # fmt: skip
     """What the tasks of each level are told."""
     plans = []

@@ -33,7 +33,7 @@ from penstock.common.datatypes import (
     VarCharType,
 )
 from penstock.common.types import Row
-from penstock.table.value_texts import texts_of
+from penstock.table.value_texts import ShownText, texts_of
 
 MAX_WIDTH = 30
 _WIDTHS: dict[type, int] = {
@@ -139,6 +139,9 @@ def row_texts(
     texts = texts_of(schema.get_column_data_types(), zone)
 
     def convert(row: Iterable[Any]) -> list[str]:
-        return [null if v is None else text(v) for text, v in zip(texts, row, strict=True)]
+        return [
+            null if v is None else v if isinstance(v, ShownText) else text(v)
+            for text, v in zip(texts, row, strict=True)
+        ]
 
     return convert

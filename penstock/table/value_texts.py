@@ -37,7 +37,14 @@ from penstock.common.java_time import zone_of
 from penstock.common.time import Instant
 from penstock.formats.values import format_double, format_single
 
-__all__ = ["at_zone", "milliseconds", "text_of", "texts_of"]
+__all__ = ["ShownText", "at_zone", "milliseconds", "text_of", "texts_of"]
+
+
+class ShownText(str):
+    """A value of any type that somebody else has made a text of: it is shown as it is."""
+
+    __slots__ = ()
+
 
 ToText = Callable[[Any], str]
 _NULL = "NULL"

@@ -9,6 +9,7 @@
     redis.py       Redis
     rabbitmq.py    RabbitMQ
     s3.py          an S3-compatible server, moto's
+    flink.py       Flink's own SQL client, which is no server but comes the same way
     elasticsearch.py, http_service.py     small servers of our own that speak the same language
 
 A server is never the machine's own service. Where its programs are missing, tests that need it are skipped and say

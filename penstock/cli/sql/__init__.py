@@ -7,6 +7,8 @@
     worker.py        the thread a statement runs in, so that Ctrl-C can end it and keep the session
     stderr_gate.py   keeps quiet what Spark's workers write while they are being ended
     engine.py        Spark, on its way up while the client is imported
+    runtime_places.py   where in a statement a failing task's error comes from
+    remote.py        an environment behind a SQL gateway, through gateway_calls.py
     rendering.py     rows → lines · failure.py  an error → lines · output.py  lines → the terminal
     repl.py          the prompt: history, highlighting.py, completion.py
     app.py           command line → exit code

@@ -39,6 +39,7 @@ class Arguments:
     init: str | None = None
     define: Sequence[str] = ()
     mode: str | None = None
+    gateway: str | None = None
 
 
 def run_client(arguments: Arguments, output: Output | None = None, stdin: TextIO | None = None) -> int:
@@ -47,9 +48,11 @@ def run_client(arguments: Arguments, output: Output | None = None, stdin: TextIO
     Raises:
         ValidationError: The arguments mean nothing; the caller turns it into exit code 2.
     """
-    properties = read_properties(arguments)
     script, source = _script(arguments, stdin or sys.stdin)
     init = _read_file(arguments.init) if arguments.init else None
+    if arguments.gateway is not None:
+        return _run_remote(arguments, script, source, init, output)
+    properties = read_properties(arguments)
     engine = Engine(properties)
     if script is None or runs_jobs(script):
         engine.start()  # before the imports, which take as long as half of Spark's start
@@ -65,16 +68,53 @@ def run_client(arguments: Arguments, output: Output | None = None, stdin: TextIO
     try:
         if engine.has_options:  # they only count for a Spark that is not running yet
             engine.ready()
-        if init is not None and not client.run_script(init, arguments.init or "", init=True):
-            return EXIT_FAILED
-        if script is not None:
-            return run_batch(client, script, source)
-        from penstock.cli.sql.repl import Repl
-
-        return Repl(client).run()
+        return _run_session(client, arguments, script, source, init)
     except KeyboardInterrupt:
-        output.warning("interrupted")
+        output.warning(_what_ended(client))
         return EXIT_INTERRUPTED
+
+
+def _run_remote(
+    arguments: Arguments, script: str | None, source: str, init: str | None, output: Output | None
+) -> int:
+    """The client of a gateway: nothing runs here."""
+    from penstock.cli.sql.client import Client
+    from penstock.cli.sql.gateway_calls import GatewayCalls
+    from penstock.cli.sql.output import Output
+    from penstock.cli.sql.remote import RemoteEnvironment
+
+    properties = read_settings(arguments.define)
+    if arguments.mode is not None:
+        properties[RUNTIME_MODE] = arguments.mode
+    ClientOptions.read(properties)
+    output = output or Output()
+    environment = RemoteEnvironment(GatewayCalls(arguments.gateway or "", properties))
+    client = Client(environment, output, {}, lambda remote, streaming: None)
+    try:
+        return _run_session(client, arguments, script, source, init)
+    except KeyboardInterrupt:
+        output.warning("interrupted: the statement was cancelled; INSERT jobs go on at the gateway")
+        return EXIT_INTERRUPTED
+    finally:
+        environment.close()
+
+
+def _run_session(
+    client: Client, arguments: Arguments, script: str | None, source: str, init: str | None
+) -> int:
+    if init is not None and not client.run_script(init, arguments.init or "", init=True):
+        return EXIT_FAILED
+    if script is not None:
+        return run_batch(client, script, source)
+    from penstock.cli.sql.repl import Repl
+
+    return Repl(client).run()
+
+
+def _what_ended(client: Client) -> str:
+    jobs = client.background_jobs
+    ended = f", and {jobs} INSERT job{'s' if jobs > 1 else ''} with it" if jobs else ""
+    return f"interrupted: the statement was cancelled{ended}"
 
 
 def run_batch(client: Client, script: str, source: str = "") -> int:

@@ -17,6 +17,7 @@ from penstock.cli.sql.kinds import StatementKind, kind_of
 from penstock.cli.sql.options import ClientOptions
 from penstock.cli.sql.output import Output, Progress
 from penstock.cli.sql.rendering import ChangelogTable, Count, changelog_lines, row_count, table_lines
+from penstock.cli.sql.runtime_places import placed
 from penstock.cli.sql.script import Piece, split_script
 from penstock.cli.sql.settings import apply_settings
 from penstock.cli.sql.worker import Interrupted, Worker
@@ -166,12 +167,12 @@ class Client:
         return task.result()
 
     def _run(self, piece: Piece, kind: StatementKind) -> None:
+        started = time.monotonic()
         options = self.options
         if kind in _JOBS:
             if not self._prepared:  # Spark may still be on its way, and a mistake is known without it
                 self._check(self.environment, piece.text)
             self._start_engine()
-        started = time.monotonic()
         before = self._config() if kind is StatementKind.SETTING else {}
         result = self.environment.execute_sql(piece.text)
         if kind is StatementKind.SETTING:
@@ -179,10 +180,9 @@ class Client:
         self._track_set(piece, kind)
         if result.get_result_kind() == ResultKind.SUCCESS:
             self.output.info("Execute statement succeeded.")
-        elif kind is StatementKind.QUERY:
-            planned = time.monotonic() - started
+        elif kind is StatementKind.QUERY or getattr(result, "is_query", False):
             self._start_engine()
-            self._show_query(result, options, time.monotonic() - planned)
+            self._show_query(result, options, started)
         elif kind in _JOBS:
             self._show_job(piece, result, options, started)
         elif kind is StatementKind.TEXT:
@@ -191,7 +191,7 @@ class Client:
             self._show_rows(result, _rows(result), options, None)
 
     def _start_engine(self) -> None:
-        """Outside the time that a statement is said to have taken: only the first one waits here."""
+        """Only the first statement waits here; what it is said to have taken is what the user waited for."""
         self._progress = lambda: Progress("starting Spark")
         self._prepare()
         self._prepared = True
@@ -252,6 +252,10 @@ class Client:
             )
 
     def _show_job(self, piece: Piece, result: Any, options: ClientOptions, started: float) -> None:
+        remote = getattr(result, "remote_job_id", None)
+        if remote is not None and not options.dml_sync:
+            self.output.info(f"SQL update statement has been successfully submitted to the cluster: {remote}")
+            return
         if options.streaming and not options.dml_sync:
             self._jobs.append((piece, result))
             self.output.info("SQL update statement has been successfully submitted.")
@@ -265,7 +269,8 @@ class Client:
             verbose = self.options.verbose
         except ValidationError:
             verbose = False
-        self.output.error(describe_failure(error, piece, verbose=verbose, in_script=in_script, source=source))
+        told = placed(error, piece.text)
+        self.output.error(describe_failure(told, piece, verbose=verbose, in_script=in_script, source=source))
 
     # -- settings --------------------------------------------------------------------------------------
 

@@ -1,7 +1,8 @@
 """What could come next: keywords, functions, options, and the catalogs, tables and columns of the session.
 
 `suggest` looks at the text before the cursor and asks `Names`; it knows nothing of the prompt, which
-`repl.py` attaches.
+`repl.py` attaches. What fits the place comes first: columns and functions where an expression stands, tables behind
+FROM, clauses behind an expression.
 """
 
 from __future__ import annotations
@@ -24,10 +25,25 @@ _NAME = r"(?:`[^`]+`|\w+)"
 _WORD = re.compile(rf"((?:{_NAME}\.)*)(`?\w*)$")
 _OPTION = re.compile(r"\b(?:RE)?SET\s+'([\w.-]*)$", re.I)
 _SOURCES = re.compile(
-    rf"\b(?:FROM|JOIN|INTO|TABLE|UPDATE|,)\s+((?:{_NAME}\.)*{_NAME})(?:\s+(?:AS\s+)?(\w+))?", re.I
+    rf"(?:\b(?:FROM|JOIN|INTO|TABLE|UPDATE)|,)\s+(?!FROM\b)((?:{_NAME}\.)*{_NAME})(?:\s+(?:AS\s+)?(\w+))?",
+    re.I,
 )
 _AFTER_TABLE_WORD = re.compile(
     r"\b(?:FROM|JOIN|INTO|OVERWRITE|TABLE|VIEW|DESCRIBE|DESC|UPDATE)\s+$|\bFROM\s+[\w`.\s,]*,\s*$", re.I
+)
+_BEFORE_VALUE = re.compile(
+    r"(?:\b(?:SELECT|DISTINCT|WHERE|ON|AND|OR|NOT|HAVING|BY|WHEN|THEN|ELSE|CASE|IN|BETWEEN|LIKE|VALUES)\s"
+    r"|[(,=<>+\-*/|%])\s*$",
+    re.I,
+)
+_STAR = re.compile(r"(?:\bSELECT|,|\.)\s*\*\s*$", re.I)
+_STATEMENTS = (
+    "SELECT INSERT CREATE DROP ALTER WITH VALUES SHOW DESCRIBE EXPLAIN USE SET RESET EXECUTE BEGIN END STOP"
+)
+_IN_VALUES = "CASE CAST DISTINCT NOT NULL TRUE FALSE INTERVAL EXISTS ARRAY MAP ROW DATE TIME TIMESTAMP SELECT"
+_CLAUSES = (
+    "FROM WHERE GROUP BY ORDER LIMIT AS AND OR JOIN ON LEFT INNER HAVING UNION IS NOT NULL IN BETWEEN LIKE OVER "
+    "PARTITION WINDOW WITH VALUES INTO THEN ELSE END ASC DESC"
 )
 _CLIENT_OPTIONS = (
     "sql-client.display.color-schema",
@@ -136,9 +152,33 @@ def _candidates(ahead: str, sources: dict[str, str], names: Names) -> list[tuple
         found += [(column, "column") for column in names.columns(path)]
         if alias != path:
             found.append((alias, "alias"))
-    commands = [] if ahead.strip() else [(word, "command") for word in COMMANDS]
-    words = [(word, "keyword") for word in sorted(KEYWORDS)]
-    return [*found, *tables, *commands, *words, *((name, "function") for name in names.functions)]
+    functions = [(name, "function") for name in names.functions]
+    words = sorted(KEYWORDS)
+    if not ahead.strip():
+        return [
+            *((word, "command") for word in COMMANDS),
+            *_keywords(_STATEMENTS, words),
+            *tables,
+            *functions,
+        ]
+    if _wants_value(ahead):
+        return [*found, *functions, *_keywords(_IN_VALUES, words), *tables]
+    return [*_keywords(_CLAUSES, words), *found, *tables, *functions]
+
+
+def _wants_value(ahead: str) -> bool:
+    """Whether an expression must follow, and not a clause: `SELECT a, |` but not `SELECT a |`.
+
+    >>> [_wants_value(text) for text in ("SELECT ", "SELECT a ", "SELECT * ", "SELECT a * ", "WHERE a = ")]
+    [True, False, False, True, True]
+    """
+    return bool(_BEFORE_VALUE.search(ahead)) and not _STAR.search(ahead)
+
+
+def _keywords(first: str, words: list[str]) -> list[tuple[str, str]]:
+    """Keywords, those first that the place asks for."""
+    chosen = first.split()
+    return [(word, "keyword") for word in [*chosen, *(word for word in words if word not in chosen)]]
 
 
 def _members(path: str, sources: dict[str, str], names: Names) -> list[tuple[str, str]]:

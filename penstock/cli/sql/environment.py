@@ -66,4 +66,4 @@ def batch_insert(environment: TableEnvironment, text: str) -> tuple[str, Callabl
     def run() -> None:
         execute_sinks(own, sinks)
 
-    return insert_job_name(sinks), run
+    return own.config.get("pipeline.name") or insert_job_name(sinks), run

@@ -22,6 +22,7 @@ try:
     from prompt_toolkit.history import FileHistory, History, InMemoryHistory
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
     from prompt_toolkit.lexers import PygmentsLexer
+    from prompt_toolkit.patch_stdout import patch_stdout
     from prompt_toolkit.styles import DynamicStyle
 
     from penstock.cli.sql.highlighting import FlinkSqlLexer, prompt_style
@@ -71,7 +72,8 @@ class Repl:
         )
         while True:
             try:
-                text = self._session.prompt([("class:prompt", PROMPT)])
+                with patch_stdout(raw=True):  # what jobs print goes above the line that is being typed
+                    text = self._session.prompt([("class:prompt", PROMPT)])
             except KeyboardInterrupt:
                 continue
             except EOFError:

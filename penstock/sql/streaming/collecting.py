@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _KINDS = (RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.DELETE)
 _POLL_SECONDS = 0.05
+_MOST_BYTES = 64 * 2**20
+"""More than this is not kept for a program that reads slowly: the job waits for it, as a job of Flink's would."""
 
 
 @dataclass(frozen=True)
@@ -41,17 +43,27 @@ class Collected:
         self._tables: deque[Any] = deque()
         self._changed = threading.Condition()
         self._last_epoch = 0
+        self._bytes = 0
+        self._job: RunningJob | None = None
 
     def publish(self, found: Sequence[CollectedTable]) -> None:
         """Takes the changes of an epoch; a second commit of the same epoch changes nothing."""
         with self._changed:
             new = [c for c in found if c.epoch > self._last_epoch]
             self._tables.extend(c.table for c in sorted(new, key=lambda c: c.subtask_index))
+            self._bytes += sum(c.table.nbytes for c in new)
             self._last_epoch = max([c.epoch for c in new], default=self._last_epoch)
             self._changed.notify_all()
+            while self._bytes > _MOST_BYTES and self._is_read():
+                self._changed.wait(_POLL_SECONDS)
+
+    def _is_read(self) -> bool:
+        """Whether somebody reads, and the job is wanted."""
+        return self._job is not None and not self._job.coordinator.cancelled
 
     def rows(self, job: RunningJob) -> JobRows:
         """Rows until the job ends; leaving early cancels it."""
+        self._job = job
         return JobRows(job, self._until_end(job))
 
     def _until_end(self, job: RunningJob) -> Iterator[Row]:
@@ -62,6 +74,8 @@ class Collected:
                     if not self._tables and not ended:
                         self._changed.wait(_POLL_SECONDS)
                     table = self._tables.popleft() if self._tables else None
+                    self._bytes -= 0 if table is None else table.nbytes
+                    self._changed.notify_all()
                 if table is not None:
                     yield from self._rows(table)
                 elif ended:

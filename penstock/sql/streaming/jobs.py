@@ -30,6 +30,7 @@ from penstock.sql.streaming.planner import Planner
 
 LOG = logging.getLogger(__name__)
 SINK_UID = "sink"
+_NAME = "pipeline.name"
 
 MakeRunner = Callable[[JobDefinition], EpochRunner]
 make_runner: MakeRunner | None = None
@@ -66,8 +67,9 @@ def submit(
     one_epoch: bool = False,
     description: JobDescription | None = None,
 ) -> RunningJob:
-    """Starts a job on the epoch loop; returns at once."""
-    return submit_job(ends, configuration_of(config, one_epoch), name, make_runner, description)
+    """Starts a job on the epoch loop; returns at once. `pipeline.name` goes before `name`."""
+    named = config.get(_NAME) or name
+    return submit_job(ends, configuration_of(config, one_epoch), named, make_runner, description)
 
 
 def configuration_of(config: Mapping[str, str], one_epoch: bool = False) -> Configuration:
@@ -148,4 +150,5 @@ def _takes_changes(connector: TableConnector, sink: InsertInto) -> bool:
 
 
 def insert_job_name(sinks: Sequence[InsertInto]) -> str:
+    """What a job with these INSERTs is called, if nobody has given it a name."""
     return "insert-into_" + ",".join(s.identifier.as_summary_string() for s in sinks)

@@ -40,6 +40,29 @@ def test_columns_of_the_tables_in_the_statement_come_first(names: Names) -> None
     assert (first.text, first.kind, first.replaces) == ("price", "column", 1)
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "first"),
+    [
+        ("SELECT ", " FROM orders", ["item:column", "price:column", "`user`:column", "ABS:function"]),
+        ("SELECT u", " FROM orders", ["`user`:column", "upper:function"]),
+        ("SELECT item, ", " FROM orders", ["item:column", "price:column"]),
+        ("SELECT * FROM orders WHERE ", "", ["item:column", "price:column"]),
+        ("SELECT * FROM orders WHERE price = 1 AND ", "", ["item:column"]),
+        ("SELECT ABS(", " FROM orders", ["item:column"]),
+        ("SELECT price ", " FROM orders", ["FROM:keyword", "WHERE:keyword", "GROUP:keyword"]),
+        ("SELECT * ", "", ["FROM:keyword"]),
+        ("SELECT price * ", " FROM orders", ["item:column"]),
+        ("SELECT * FROM orders ", "", ["FROM:keyword", "WHERE:keyword"]),
+        ("SELECT * FROM orders w", "", ["where:keyword", "window:keyword"]),
+        ("S", "", ["SET:command", "SHOW:command", "STOP JOB:command", "SELECT:command"]),
+        ("C", "", ["CLEAR:command", "CREATE:keyword"]),
+    ],
+)
+def test_what_fits_the_place_comes_first(names: Names, before: str, after: str, first: list[str]) -> None:
+    shown = [f"{s.text}:{s.kind}" for s in suggest(before, names, before + after)]
+    assert shown[: len(first)] == first
+
+
 def test_names_that_are_reserved_words_come_in_backquotes(names: Names) -> None:
     assert "`user`" in found("SELECT orders.u", names, "SELECT orders.u FROM orders")
 

@@ -1,13 +1,14 @@
-"""Types as JSON, in the form in which Flink's gateway describes the columns of a result."""
+"""Types as JSON and back, in the form in which Flink's SQL gateway describes the columns of a result."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock.common import datatypes as t
 from penstock.common.datatypes import DataType
 
-__all__ = ["logical_type_json"]
+__all__ = ["logical_type_json", "type_of_json"]
 
 _ROOTS: dict[type[DataType], str] = {
     t.CharType: "CHAR",
@@ -79,3 +80,44 @@ def _field(field: t.RowField) -> dict[str, Any]:
     if field.description is not None:
         found["description"] = field.description
     return found
+
+
+def type_of_json(described: Mapping[str, Any]) -> DataType:
+    """The type that was described; one that is not known here is a text.
+
+    >>> type_of_json({"type": "ARRAY", "nullable": True, "elementType": {"type": "CHAR", "length": 3}}).as_sql()
+    'ARRAY<CHAR(3)>'
+    """
+    root = described.get("type")
+    nullable = bool(described.get("nullable", True))
+    if root == "NULL":
+        return t.NullType()
+    make = _MAKERS.get(str(root))
+    if make is not None:
+        return make(described, nullable)
+    kind: Any = next((kind for kind, name in _ROOTS.items() if name == root), t.VarCharType)
+    given = [described[name] for name in ("length", "precision") if name in described]
+    return kind(*given, nullable=nullable)  # type: ignore[no-any-return]
+
+
+def _row(described: Mapping[str, Any], nullable: bool) -> DataType:
+    fields = [
+        t.RowField(field["name"], type_of_json(field["fieldType"]), field.get("description"))
+        for field in described["fields"]
+    ]
+    return t.RowType(fields, nullable)
+
+
+_MAKERS: dict[str, Callable[[Mapping[str, Any], bool], DataType]] = {
+    "DECIMAL": lambda d, nullable: t.DecimalType(d["precision"], d["scale"], nullable),
+    "INTERVAL_YEAR_MONTH": lambda d, nullable: t.YearMonthIntervalType(
+        d["resolution"], d["precision"], nullable
+    ),
+    "INTERVAL_DAY_TIME": lambda d, nullable: t.DayTimeIntervalType(
+        d["resolution"], d["precision"], d["fractionalPrecision"], nullable
+    ),
+    "ARRAY": lambda d, nullable: t.ArrayType(type_of_json(d["elementType"]), nullable),
+    "MULTISET": lambda d, nullable: t.MultisetType(type_of_json(d["elementType"]), nullable),
+    "MAP": lambda d, nullable: t.MapType(type_of_json(d["keyType"]), type_of_json(d["valueType"]), nullable),
+    "ROW": _row,
+}
