@@ -59,7 +59,7 @@ def make_app(
             return respond(Answer.error(error.status, *error.messages))
         if request.path == "/openapi.json":
             return respond(Answer(describe()))
-        if static is not None and request.method == "GET" and match("GET", request.path) is None:
+        if static is not None and request.method == "GET" and not _is_route(request.path):
             file = _static_file(static, request.path)
             if file is not None:
                 return FileResponse(file, headers={"X-Content-Type-Options": "nosniff"})
@@ -152,6 +152,14 @@ async def _only_file(http: HttpRequest, most: int) -> tuple[str, bytes]:
     finally:
         for file in files:
             await file.close()
+
+
+def _is_route(path: str) -> bool:
+    """Whether a path is one of the interface, with good parameters or bad ones."""
+    try:
+        return match("GET", path) is not None
+    except RestError:
+        return True
 
 
 def _static_file(folder: str, path: str) -> str | None:

@@ -157,8 +157,10 @@ def _imported() -> tuple[Any, Any]:
 
 
 def _own_static() -> str | None:
-    folder = importlib.resources.files("penstock").joinpath("web").joinpath("static")
-    return str(folder) if folder.is_dir() else None
+    """The folder of the package that has the dashboard's first page; None if there is no dashboard."""
+    web = importlib.resources.files("penstock").joinpath("web")
+    folders = (web.joinpath("static"), web)
+    return next((str(folder) for folder in folders if folder.joinpath("index.html").is_file()), None)
 
 
 def _shown_address(configuration: Configuration, bind: str) -> str:
