@@ -17,6 +17,7 @@ from penstock.catalog.table_descriptor import TableDescriptor
 from penstock.common.errors import NotSupportedError, ValidationError
 from penstock.common.typeinfo import RowTypeInfo
 from penstock.datastream.builder import deprecated
+from penstock.datastream.context import context_configuration
 from penstock.datastream.shipped_files import ShippedFiles
 from penstock.sql.dialect.statement_parser import parse_statement
 from penstock.sql.dialect.statements import QueryStatement
@@ -59,8 +60,12 @@ class TableEnvironment(ModelCalls):
 
     @staticmethod
     def create(environment_settings: EnvironmentSettings) -> TableEnvironment:
-        """A new environment with a catalog of its own."""
-        return TableEnvironment(environment_settings)
+        """A new environment with a catalog of its own; it starts from what `penstock run -D` says, as in Flink."""
+        made = TableEnvironment(environment_settings)
+        for key, value in context_configuration().to_dict().items():
+            if key not in made._session.config and key != "execution.runtime-mode":
+                made._session.config[key] = value
+        return made
 
     def get_config(self) -> TableConfig:
         """The settings of the session, read when a statement is planned."""

@@ -39,11 +39,11 @@ rootLogger.appenderRef.none.ref = none
 """
 
 
-_TALKATIVE = ("py4j", "pyspark")
+_TALKATIVE = ("py4j", "pyspark", "uvicorn")
 
 
 def quiet_loggers() -> None:
-    """A program that logs at INFO means its own lines: Spark's client only warns, unless its level was set."""
+    """A program that logs at INFO means its own lines: what is inside only warns, unless its level was set."""
     for name in _TALKATIVE:
         logger = logging.getLogger(name)
         if logger.level == logging.NOTSET:
