@@ -84,14 +84,20 @@ def _wait_until_up(process: subprocess.Popen[bytes], folder: str, log: str) -> s
 
 
 def _serve(configuration: Configuration) -> None:
+    from penstock.gateway import GatewayService, gateway_routes
     from penstock.rest.session.cluster import Session, default_folder
     from penstock.rest.session.spark import forget_spark_jobs, start_spark
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     logging.getLogger("py4j").setLevel(logging.WARNING)
-    session = Session(configuration, default_folder(configuration), start_spark, forget_spark_jobs).start()
-    session.end_on_signals()
-    session.wait()
+    gateway = GatewayService(configuration.to_dict())
+    folder, routes = default_folder(configuration), gateway_routes(gateway)
+    try:
+        session = Session(configuration, folder, start_spark, forget_spark_jobs, routes).start()
+        session.end_on_signals()
+        session.wait()
+    finally:
+        gateway.close()
 
 
 @app.command()

@@ -13,7 +13,7 @@ from typing import Protocol
 from penstock.common.errors import JobEndedError, ValidationError
 from penstock.common.job_status import JobStatus
 
-__all__ = ["EndedJob", "ListedJob", "find_job", "list_job", "list_jobs", "remember_job"]
+__all__ = ["EndedJob", "ListedJob", "find_job", "list_job", "list_jobs", "listing", "remember_job"]
 
 _REMEMBERED = 200
 
@@ -81,6 +81,19 @@ def remember_job(job: ListedJob) -> None:
         _ended[job.job_id] = EndedJob(job.job_id, job.job_name, job.start_time, job.status())
         while len(_ended) > _REMEMBERED:
             _ended.popitem(last=False)
+
+
+class _Listing:
+    """Is told of streaming jobs by the registry; batch jobs list themselves."""
+
+    def job_started(self, job: ListedJob) -> None:
+        list_job(job)
+
+    def job_ended(self, job: ListedJob) -> None:
+        remember_job(job)
+
+
+listing = _Listing()
 
 
 def list_jobs() -> list[ListedJob]:

@@ -23,7 +23,6 @@ from penstock.runtime import job_registry
 from penstock.runtime.coordinator import Coordinator, LoopRequest
 from penstock.runtime.history import now_ms
 from penstock.runtime.job_description import JobDescription
-from penstock.runtime.job_list import list_job, remember_job
 from penstock.runtime.progress_line import progress_line
 from penstock.runtime.state_queries import QueryableState, committed_state
 from penstock.runtime.statistics import JobStatistics
@@ -70,7 +69,6 @@ class RunningJob:
         self._status = JobStatus.RUNNING
         self.statistics.lifecycle.enter("RUNNING")
         job_registry.job_started(self)
-        list_job(self)
         self._thread.start()
         return self
 
@@ -88,7 +86,6 @@ class RunningJob:
                 self._clean_up(self._status)
             finally:
                 job_registry.job_ended(self)
-                remember_job(self)
                 self._done.set()
 
     @property

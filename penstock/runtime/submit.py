@@ -57,6 +57,7 @@ from penstock.runtime.dependencies import bring_along, collect_dependencies
 from penstock.runtime.epoch_inputs import keep_definition
 from penstock.runtime.identity import JobIdentity, choose_identity, mark_ended
 from penstock.runtime.job_description import JobDescription
+from penstock.runtime.job_list import listing
 from penstock.runtime.open_lineage import lineage_telling
 from penstock.runtime.pacing import COMFORTABLE_BYTES, LIMIT_FACTOR, Pacing
 from penstock.runtime.plan import JobDefinition
@@ -89,6 +90,7 @@ LOG = logging.getLogger(__name__)
 _LARGE_STATE_BYTES = 32 << 20
 REACTIVE_MODE = "scheduler-mode"
 
+job_registry.watch_jobs(listing)
 job_registry.watch_jobs(reporting)
 job_registry.watch_jobs(lineage_telling)
 

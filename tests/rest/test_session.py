@@ -199,3 +199,22 @@ def test_programs_of_a_session_share_its_spark_application(tmp_path: pathlib.Pat
     finally:
         session.end(cancel_jobs=True)
         session.close()
+
+
+def test_a_session_answers_for_the_sql_gateway_too(tmp_path: pathlib.Path) -> None:
+    from penstock.gateway import GatewayService, gateway_routes
+
+    gateway = GatewayService({}, prepare=lambda: None)
+    conf = Configuration.from_dict({"rest.port": "0"})
+    session = Session(conf, str(tmp_path / "session"), None, extra=gateway_routes(gateway)).start()
+    try:
+        assert session.server is not None
+        get = getter(session)
+        assert get("/v1/info")["productName"] == "Penstock"
+        opened = httpx.post(session.server.url + "/v1/sessions", json={}, timeout=30).json()
+        assert get(f"/v1/sessions/{opened['sessionHandle']}")["properties"]
+        assert get("/v1/overview")["jobs-running"] == 0, "paths of the job server are as ever"
+    finally:
+        gateway.close()
+        session.end()
+        session.close()

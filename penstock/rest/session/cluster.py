@@ -9,8 +9,8 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
-from typing import IO, Any
+from collections.abc import Callable, Sequence
+from typing import IO, TYPE_CHECKING, Any
 
 from penstock.common.configuration import Configuration
 from penstock.common.errors import ValidationError
@@ -22,6 +22,9 @@ from penstock.rest.session.programs import Programs
 from penstock.rest.session.store import SessionFolder
 from penstock.rest.uploads import Uploads
 from penstock.runtime.history import now_ms
+
+if TYPE_CHECKING:
+    from starlette.routing import BaseRoute
 
 __all__ = ["Session", "default_folder", "read_description"]
 
@@ -53,6 +56,7 @@ class Session:
 
     Args:
         start_spark: Starts the application and tells where its JVM listens; None: programs bring their own.
+        extra: Routes that the session's server answers, too: those of the SQL gateway.
     """
 
     def __init__(
@@ -61,8 +65,10 @@ class Session:
         folder: str,
         start_spark: Callable[[Configuration], tuple[int, str]] | None,
         forget_spark_jobs: Callable[[str], None] = lambda job_id: None,
+        extra: Sequence[BaseRoute] = (),
     ) -> None:
         self._configuration = configuration
+        self._extra = extra
         self._folder = SessionFolder(folder)
         self._start_spark = start_spark
         self._forget = forget_spark_jobs
@@ -85,7 +91,7 @@ class Session:
             shut_down=lambda: self.end(cancel_jobs=True),
             log_dir=self._configuration.get(option("web.log.path")) or self._folder.logs,
         )
-        self.server = JobServer(context)
+        self.server = JobServer(context, self._extra)
         settings = self._spark_settings()
         given = self._configuration.to_dict()
         inherited = {key: value for key, value in given.items() if not key.startswith(_OF_THE_SERVER)}
