@@ -31,6 +31,7 @@ from penstock.connectors.sink import Committer, SinkCoordinator
 from penstock.runtime.dead_letter_output import DeadLetterGathering
 from penstock.runtime.epoch_inputs import EPOCH_INPUTS, EpochInput, as_read, input_of, keep_failed, with_names
 from penstock.runtime.job_log import JobLog, epoch_line
+from penstock.runtime.loop_request import LoopRequest
 from penstock.runtime.pacing import Pacing
 from penstock.runtime.plan import JobDefinition, LevelPlan, SourcePlan, SubtaskReport
 from penstock.runtime.progress import SINK_STATES, JobProgress, level_plans
@@ -77,34 +78,6 @@ class CoordinatorSettings:
     logs_epochs: bool = False
     """Whether each epoch is a line of the log."""
     clock_ms: Callable[[], int] = lambda: int(time.time() * 1000)
-
-
-class LoopRequest:
-    """Somebody wants something between two epochs: `action` runs on the loop's thread.
-
-    `done` is set sooner or later in any case: when the action ran, or when the loop ended without running it
-    (`refused`).
-    """
-
-    def __init__(self, action: Callable[[], Any], ends_job: bool) -> None:
-        self.action = action
-        self.ends_job = ends_job
-        self.done = threading.Event()
-        self.refused = False
-        self.answer: Any = None
-        self.error: BaseException | None = None
-
-    def serve(self) -> None:
-        try:
-            self.answer = self.action()
-        except BaseException as error:
-            self.error = error
-        finally:
-            self.done.set()
-
-    def refuse(self) -> None:
-        self.refused = True
-        self.done.set()
 
 
 class Coordinator:

@@ -20,9 +20,10 @@ from penstock.common.job_execution_result import JobExecutionResult
 from penstock.common.job_id import JobID
 from penstock.common.job_status import JobStatus
 from penstock.runtime import job_registry
-from penstock.runtime.coordinator import Coordinator, LoopRequest
+from penstock.runtime.coordinator import Coordinator
 from penstock.runtime.history import now_ms
 from penstock.runtime.job_description import JobDescription
+from penstock.runtime.loop_request import LoopRequest
 from penstock.runtime.progress_line import progress_line
 from penstock.runtime.state_queries import QueryableState, committed_state
 from penstock.runtime.statistics import JobStatistics
