@@ -112,9 +112,12 @@ class Committer(ABC):
 
     `takes_several_epochs`: a checkpoint may have the output of several epochs, and all of it may be committed again.
     Committers that remember the last epoch alone cannot, and jobs with one of them have a checkpoint every epoch.
+    `waits_for_no_checkpoint`: output is for people who look on, not for programs. It is shown when its epoch has run,
+    and again if the driver is lost before the next checkpoint.
     """
 
     takes_several_epochs = False
+    waits_for_no_checkpoint = False
 
     @abstractmethod
     def commit(self, committables: Sequence[Any]) -> None:

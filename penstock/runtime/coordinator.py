@@ -356,6 +356,14 @@ class Coordinator:
             self._publish(self._checkpoint(progress, pending))
         else:
             self.progress, self._pending = progress, pending
+            self._show()
+
+    def _show(self) -> None:
+        """Lets people see at once what they print; everybody else waits for the checkpoint."""
+        for uid in list(self._pending):
+            committer = self._committers.get(uid)
+            if committer is not None and committer.waits_for_no_checkpoint:
+                committer.commit(tuple(self._pending.pop(uid)))
 
     def _is_due(self) -> bool:
         return self._settings.checkpoint_interval_ms is None or time.monotonic() >= self._next_checkpoint

@@ -11,6 +11,7 @@ import pytest
 
 from penstock.common import Encoder, Types
 from penstock.connectors.collect import CollectSink
+from penstock.connectors.print import PrintSink
 from penstock.connectors.sink import Committer
 from penstock.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from penstock.datastream.connectors.file_system import FileSink, RollingPolicy
@@ -74,6 +75,21 @@ def test_nothing_is_visible_and_no_metadata_is_written_before_the_checkpoint(tmp
     into_files(tmp_path / "out", look, chosen).wait(60)
     assert set(seen) == {(0, 0)} and len(seen) > 20
     assert visible(tmp_path / "out") == EXPECTED
+
+
+def test_what_is_printed_waits_for_no_checkpoint(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    printed: list[int] = []
+
+    def look(plan: Any, partition: int) -> None:
+        printed.append(len(capsys.readouterr().out.splitlines()))
+
+    end = SinkTransformation("print", (counts()._transformation,), parallelism=1, sink=PrintSink())
+    chosen = {**SETTINGS, **HOUR, "execution.checkpointing.dir": str(tmp_path / "chk")}
+    start([end], chosen, look).wait(60)
+    printed.append(len(capsys.readouterr().out.splitlines()))
+    assert sum(printed) == len(NUMBERS) and max(printed) <= 4
 
 
 def test_epochs_since_the_last_checkpoint_are_replayed_when_the_driver_is_lost(

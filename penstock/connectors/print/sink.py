@@ -133,6 +133,7 @@ class _PrintCommitter(Committer):
     """Prints each (epoch, subtask) once. A driver that died while printing prints its last checkpoint again."""
 
     takes_several_epochs = True
+    waits_for_no_checkpoint = True
 
     def __init__(self, to_stderr: bool) -> None:
         self._to_stderr = to_stderr
