@@ -125,8 +125,8 @@ def _torment(folder: pathlib.Path, order: dict[str, Any]) -> None:
     Tormented.lost, Tormented.twice = frozenset(order["lost"]), frozenset(order["twice"])
     real = submit.submit_job
 
-    def here(sinks: Any, configuration: Any, name: str, _: Any = None) -> Any:
-        return real(sinks, configuration, name, Tormented)
+    def here(sinks: Any, configuration: Any, name: str, _: Any = None, about: Any = None) -> Any:
+        return real(sinks, configuration, name, Tormented, about)
 
     submit.submit_job = sql_jobs.submit_job = here  # type: ignore[assignment]
     # What happens every so many epochs happens in a short job, too.
