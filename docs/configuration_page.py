@@ -20,12 +20,16 @@ OURS = {
     "execution.worker.memory-limit": "What a Python worker may use; beyond it the epoch is tried again with less.",
     "sql-client.display.show-types": "Types below the names of columns.",
     "penstock.progress-line": "Whether a job that is waited for at a terminal shows how it comes along.",
+    "penstock.rest.token-file": "File with a token that requests of REST and the SQL gateway must bring.",
+    "penstock.session.dir": "Folder of a session (`penstock cluster`): its programs, their logs and archives.",
     "penstock.changelog.detail": "Which changes of a result are shown: each one, or what an epoch's come to.",
     "penstock.dead-letter.path": "Folder for elements on which functions raise.",
     "penstock.dead-letter.topic": "Kafka topic for them.",
     "penstock.dead-letter.max-per-epoch": "More of them in an epoch fail the job.",
     "penstock.dead-letter.max-per-minute": "More of them in a minute fail the job.",
     "penstock.dead-letter.only": "Names or uids of the operators whose elements may go there.",
+    "penstock.log.epochs": "A line of the log for every epoch, at level INFO.",
+    "penstock.web.sample.enable": "Whether the dashboard may show rows of a vertex.",
 }
 
 _HEAD = """# Configuration

@@ -15,7 +15,7 @@ import time
 
 from penstock.common import Configuration, Encoder, Types
 from penstock.datastream import StreamExecutionEnvironment
-from penstock.datastream.connectors.file_system import FileSink
+from penstock.datastream.connectors.file_system import FileSink, RollingPolicy
 
 NUMBERS = 5_000
 
@@ -31,8 +31,10 @@ def job(folder: str) -> None:
         time.sleep(0.002)
         return str(number)
 
-    sink = FileSink.for_row_format(f"{folder}/numbers", Encoder.simple_string_encoder()).build()
-    env.from_sequence(1, NUMBERS).map(slowly, Types.STRING()).sink_to(sink)
+    # A file for each checkpoint. By default a file is finished after a minute, or when it is large.
+    files = FileSink.for_row_format(f"{folder}/numbers", Encoder.simple_string_encoder())
+    files.with_rolling_policy(RollingPolicy.on_checkpoint_rolling_policy())
+    env.from_sequence(1, NUMBERS).map(slowly, Types.STRING()).sink_to(files.build())
     env.execute("numbers to files")
 
 

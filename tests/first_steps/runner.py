@@ -85,6 +85,7 @@ def _surroundings(folder: pathlib.Path) -> Iterator[io.StringIO]:
         stack.enter_context(mock.patch.object(jobs, "make_runner", InProcessEpochs))
         stack.enter_context(mock.patch.object(config_check, "_told", set()))
         stack.enter_context(mock.patch.object(sys, "excepthook", sys.__excepthook__))
+        stack.enter_context(mock.patch.dict(sys.modules))
         stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
         stack.enter_context(contextlib.redirect_stderr(errors))
         os.chdir(folder)

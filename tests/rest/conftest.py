@@ -32,6 +32,7 @@ def running(server: JobServer, tmp_path_factory: pytest.TempPathFactory) -> Iter
     folder: pathlib.Path = tmp_path_factory.mktemp("checkpoints")
     settings = {
         "execution.checkpointing.dir": str(folder),
+        "web.checkpoints.history": "10000",  # none is forgotten between two requests
         "s3.secret-key": "hidden",
         "parallelism.default": "2",
     }

@@ -199,17 +199,13 @@ def test_secrets_are_masked_wherever_they_stand() -> None:
 
 
 def test_the_dashboard_is_served_and_nothing_beside_it(tmp_path: pathlib.Path) -> None:
-    (tmp_path / "web").mkdir()
-    (tmp_path / "web" / "index.html").write_text("<html>board</html>")
     (tmp_path / "secret.txt").write_text("secret")
-    (tmp_path / "web" / "link.txt").symlink_to(tmp_path / "secret.txt")
     context = make_context(Configuration.from_dict({"rest.port": "0"}))
-    server = JobServer(context, static=str(tmp_path / "web")).start()
+    server = JobServer(context).start()
     try:
         page = httpx.get(f"{server.url}/")
-        assert page.text == "<html>board</html>" and page.headers["content-type"].startswith("text/html")
+        assert "<html" in page.text and page.headers["content-type"].startswith("text/html")
         assert httpx.get(f"{server.url}/jobs/0123").status_code == 400
-        assert httpx.get(f"{server.url}/link.txt").status_code == 404
         for path in ("/../secret.txt", "/%2e%2e/secret.txt", "/..%2fsecret.txt"):
             head = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
             assert "secret" not in raw(server, head).partition("\r\n\r\n")[2].replace("secret.txt", "")

@@ -33,8 +33,9 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
 
 def statistics(**operators: OperatorTotals) -> JobStatistics:
     nodes = [types.SimpleNamespace(uid=uid, is_sink=uid == "sink") for uid in operators]
-    job: Any = types.SimpleNamespace(graph=types.SimpleNamespace(nodes=nodes), configuration={})
-    return JobStatistics(job, epochs=34, records_read=1_234_567, operators=dict(operators))  # type: ignore[arg-type]
+    told = JobStatistics(None, epochs=34, records_read=1_234_567, operators=dict(operators))  # type: ignore[arg-type]
+    told.job = types.SimpleNamespace(graph=types.SimpleNamespace(nodes=nodes))  # type: ignore[assignment]
+    return told
 
 
 def test_the_line_says_how_far_how_fast_and_what_waits() -> None:

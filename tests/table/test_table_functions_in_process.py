@@ -93,7 +93,7 @@ top2 = udtaf(Top2())
 def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
     real = submit.submit_job
 
-    def here(sinks: Any, configuration: Any, name: str, _: Any = None) -> Any:
+    def here(sinks: Any, configuration: Any, name: str, _: Any = None, about: Any = None) -> Any:
         return real(sinks, configuration, name, InProcessEpochs)
 
     monkeypatch.setattr(submit, "submit_job", here)

@@ -42,7 +42,7 @@ from penstock.table.window import Over
 def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
     real = submit.submit_job
 
-    def here(sinks: Any, configuration: Any, name: str, factory: Any = None) -> Any:
+    def here(sinks: Any, configuration: Any, name: str, factory: Any = None, about: Any = None) -> Any:
         return real(sinks, configuration, name, InProcessEpochs)
 
     monkeypatch.setattr(submit, "submit_job", here)

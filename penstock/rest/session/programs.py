@@ -327,7 +327,8 @@ class _Visitor:
     def __init__(self, programs: Programs, connection: socket.socket) -> None:
         self._programs = programs
         self._program: str | None = None
-        self._channel = Channel(connection, self._handle).start()
+        self._channel = Channel(connection, self._handle)
+        self._channel.start()  # from here on questions may come
 
     def _handle(self, question: str, fields: Mapping[str, Any]) -> Any:
         if question == "submit":

@@ -23,7 +23,7 @@ def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Jobs of both APIs run their tasks here."""
     real = submit.submit_job
 
-    def here(sinks: Any, configuration: Any, name: str, _: Any = None) -> Any:
+    def here(sinks: Any, configuration: Any, name: str, _: Any = None, about: Any = None) -> Any:
         return real(sinks, configuration, name, InProcessEpochs)
 
     monkeypatch.setattr(submit, "submit_job", here)

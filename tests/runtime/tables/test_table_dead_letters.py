@@ -26,7 +26,7 @@ GOOD = [n for n in range(20) if n not in (3, 4, 17)]
 def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
     real = submit.submit_job
 
-    def here(sinks: Any, configuration: Any, name: str, _: Any = None) -> Any:
+    def here(sinks: Any, configuration: Any, name: str, _: Any = None, about: Any = None) -> Any:
         return real(sinks, configuration, name, InProcessEpochs)
 
     monkeypatch.setattr(submit, "submit_job", here)

@@ -30,7 +30,7 @@ ROWS = [
 def t_env(monkeypatch: pytest.MonkeyPatch) -> Any:
     real = submit.submit_job
 
-    def here(sinks: Any, configuration: Any, name: str, _: Any = None) -> Any:
+    def here(sinks: Any, configuration: Any, name: str, _: Any = None, about: Any = None) -> Any:
         return real(sinks, configuration, name, InProcessEpochs)
 
     monkeypatch.setattr(submit, "submit_job", here)
