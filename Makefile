@@ -23,7 +23,7 @@ demo: setup
 	$(BIN)/python examples/demo/auctions.py
 
 # Everything that CI runs.
-test: lint types docs-site unit conformance recovery
+test: lint types docs-site unit clients conformance recovery
 
 lint: setup
 	$(BIN)/ruff format --check .
