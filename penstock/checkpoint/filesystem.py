@@ -13,7 +13,8 @@ import os
 import shutil
 import uuid
 from abc import ABC, abstractmethod
-from typing import Any, Protocol
+from collections.abc import Iterable
+from typing import IO, Any, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
 from penstock.common.errors import MissingDependencyError
@@ -29,11 +30,20 @@ class Slices(Protocol):
     def __getitem__(self, part: slice) -> bytes: ...
 
 
+Content: TypeAlias = "bytes | Iterable[bytes]"
+"""What is written: bytes, or pieces of them that are made while they are written, so that they need little memory."""
+
+
+def pieces_of(content: Content) -> Iterable[bytes]:
+    """The pieces, one behind the other."""
+    return (content,) if isinstance(content, bytes) else content
+
+
 class FileSystem(ABC):
     """Files by absolute path or URI. Missing files raise FileNotFoundError."""
 
     @abstractmethod
-    def write(self, path: str, data: bytes) -> None:
+    def write(self, path: str, data: Content) -> None:
         """Writes a file durably and all at once, making folders as needed; replaces an older one."""
 
     @abstractmethod
@@ -71,14 +81,14 @@ class LocalFileSystem(FileSystem):
     def __init__(self, synced: bool = True) -> None:
         self._synced = synced
 
-    def write(self, path: str, data: bytes) -> None:
+    def write(self, path: str, data: Content) -> None:
         reach(Point.FILE_NEXT)
         folder = os.path.dirname(path)
         os.makedirs(folder, exist_ok=True)
         aside = os.path.join(folder, f".{os.path.basename(path)}.{uuid.uuid4().hex[:8]}.tmp")
         try:
             with open(aside, "wb") as file:
-                file.write(data)
+                file.writelines(pieces_of(data))
                 file.flush()
                 if self._synced:
                     os.fsync(file.fileno())
@@ -97,7 +107,7 @@ class LocalFileSystem(FileSystem):
             return file.read()
 
     def slices(self, path: str) -> Slices:
-        return _LocalSlices(path)
+        return LocalSlices(open(path, "rb"))  # closed when nobody needs it any more
 
     def names(self, path: str) -> list[str]:
         try:
@@ -135,14 +145,15 @@ class ArrowFileSystem(FileSystem):
         self._root = root.rstrip("/")
         self._fs, self._base = _arrow_filesystem(self._root)
 
-    def write(self, path: str, data: bytes) -> None:
+    def write(self, path: str, data: Content) -> None:
         reach(Point.FILE_NEXT)
         target = self._path(path)
         self._fs.create_dir(target.rpartition("/")[0], recursive=True)
         renames = self._fs.type_name in ("hdfs", "local")
         aside = f"{target}.{uuid.uuid4().hex[:8]}.tmp" if renames else target
         with self._fs.open_output_stream(aside) as stream:
-            stream.write(data)
+            for piece in pieces_of(data):
+                stream.write(piece)
         reach(Point.FILE_ASIDE)
         if renames:
             self._fs.move(aside, target)
@@ -189,12 +200,12 @@ class ArrowFileSystem(FileSystem):
         return self._base + uri[len(self._root) :]
 
 
-class _LocalSlices:
-    """A local file. It is not mapped: a page of a file that somebody cuts off would end the process."""
+class LocalSlices:
+    """An open local file. It is not mapped: a page of a file that somebody cuts off would end the process."""
 
-    def __init__(self, path: str) -> None:
-        self._file = open(path, "rb")  # noqa: SIM115 (closed when nobody needs it any more)
-        self._size = os.fstat(self._file.fileno()).st_size
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._size = os.fstat(file.fileno()).st_size
 
     def __len__(self) -> int:
         return self._size

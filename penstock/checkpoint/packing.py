@@ -9,6 +9,9 @@ and the coordinator puts the new handle into the job's progress between two epoc
 files it stands for (`FileRef.since`, `until`), so local copies that have applied d1 … d28 go on without reading it.
 The newest deltas stay as they are: a copy may not have them yet. A crash leaves a file that no checkpoint names, and
 the next start sweeps it.
+
+A packed file with nothing below it is applied to an empty copy only, so it needs no removed keys. Without that, a job
+that sets a timer for every element would name each of them for ever.
 """
 
 from __future__ import annotations
@@ -22,9 +25,10 @@ from dataclasses import dataclass, replace
 
 from penstock.checkpoint.handles import FileRef, KeyedStateHandle
 from penstock.checkpoint.storage import CheckpointStorage
+from penstock.common.errors import DamagedStateError
 from penstock.common.ids import EpochId
 from penstock.state.chain import Step, digests_of
-from penstock.state.files import Changes, encode_changes, read_arranged, read_records
+from penstock.state.files import META_TABLE, Changes, encode_changes, read_arranged, read_records
 
 LOG = logging.getLogger(__name__)
 
@@ -79,11 +83,24 @@ def pack(
             changes.setdefault(table, {})[key] = value
         for table, key, stream in read_arranged(data, ref.path):
             arranged.setdefault(table, []).append((key, bytes(stream)))
+    if first == 0 and handle.snapshot is None:
+        changes = _without_removals(changes)
     folder = deltas[-1].path.rpartition("/")[0].removeprefix(storage.root + "/")
     name = f"{folder}/{handle.epoch:08d}-{uuid.uuid4().hex[:12]}.delta"
     written = storage.write_file(name, encode_changes("delta", EpochId(handle.epoch), changes, arranged))
     file = replace(written, groups=groups, since=digests[begin], until=digests[begin + len(deltas)])
     return Packed(first, tuple(deltas), file)
+
+
+def _without_removals(changes: Changes) -> Changes:
+    """What is known about states stays whole: it belongs to no key group, so others may write it, too."""
+    kept: Changes = {
+        table: {key: value for key, value in records.items() if value is not None}
+        for table, records in changes.items()
+        if table != META_TABLE
+    }
+    kept = {table: records for table, records in kept.items() if records}
+    return {**kept, META_TABLE: changes[META_TABLE]} if META_TABLE in changes else kept
 
 
 class Packer:
@@ -135,7 +152,9 @@ class Packer:
             try:
                 found = to_pack(handle)
                 packed = pack(handle, *found, self._storage) if found is not None else None
-            except Exception as error:
-                # The job does not depend on it. A file that is damaged is found by whoever needs it.
+            except DamagedStateError as error:
+                # The state was written anew meanwhile and its deltas are deleted; or it is found by whoever needs it.
+                LOG.debug("deltas of keyed state were not packed: %s", error)
+            except Exception as error:  # the job does not depend on it
                 LOG.warning("deltas of keyed state were not packed: %s", error)
             self._done.put((place, packed))

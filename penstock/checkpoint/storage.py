@@ -8,16 +8,27 @@ A state file is never changed. It is deleted when no retained checkpoint names i
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import logging
 import re
+import tempfile
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from xxhash import xxh3_64, xxh3_64_hexdigest
 
 from penstock.checkpoint.claims import release_claimed
 from penstock.checkpoint.encoding import decode_metadata, encode_metadata
-from penstock.checkpoint.filesystem import FileSystem, LocalFileSystem, Slices, filesystem_for
+from penstock.checkpoint.filesystem import (
+    Content,
+    FileSystem,
+    LocalFileSystem,
+    LocalSlices,
+    Slices,
+    filesystem_for,
+    pieces_of,
+)
 from penstock.checkpoint.handles import FileRef
 from penstock.checkpoint.metadata import CheckpointMetadata
 from penstock.common.errors import CheckpointError, DamagedStateError
@@ -52,17 +63,19 @@ class CheckpointStorage:
         self._files, root = filesystem_for(base, synced=durable)
         self.root = f"{root.rstrip('/')}/{job_id}"
         self._known: dict[EpochId, CheckpointMetadata] = {}
+        self._named_before: set[str] = set()
 
     def __reduce__(self) -> tuple[type[CheckpointStorage], tuple[str, str, bool]]:
         return CheckpointStorage, (self.base, self.job_id, self.durable)
 
     # --- state files ------------------------------------------------------------------------------------
 
-    def write_file(self, relative: str, data: bytes) -> FileRef:
+    def write_file(self, relative: str, data: Content) -> FileRef:
         """Writes a state file durably. `relative` names it within the job's folder; it must be new."""
         path = f"{self.root}/{relative}"
-        self._files.write(path, data)
-        return FileRef(path, len(data), xxh3_64_hexdigest(data))
+        counted = _Counted(data)
+        self._files.write(path, counted)
+        return FileRef(path, counted.size_bytes, counted.checksum)
 
     def read_file(self, ref: FileRef) -> bytes:
         """The bytes of a state file, of this job or another one, verified."""
@@ -152,14 +165,19 @@ class CheckpointStorage:
 
         Reads every state file, so it is for after a failure.
         """
+        return [self.checkpoint_path(metadata.epoch) for metadata in self._intact()]
+
+    def newest_intact(self) -> CheckpointMetadata | None:
+        """The newest checkpoint of which every byte is as written; reads state files until there is one."""
+        return next(self._intact(), None)
+
+    def _intact(self) -> Iterator[CheckpointMetadata]:
         intact: dict[FileRef, bool] = {}
-        paths = []
         for metadata in self._sort_out(len(self.list_checkpoints()))[0]:
             for ref in metadata.files - intact.keys():
                 intact[ref] = self._is_intact(ref)
             if all(intact[ref] for ref in metadata.files):
-                paths.append(self.checkpoint_path(metadata.epoch))
-        return paths
+                yield metadata
 
     def _is_intact(self, ref: FileRef) -> bool:
         try:
@@ -167,6 +185,19 @@ class CheckpointStorage:
         except (CheckpointError, OSError):
             return False
         return True
+
+    def release_unnamed(self, metadata: CheckpointMetadata) -> list[str]:
+        """For a job whose checkpoints are not written: deletes the state files that only the one before has named.
+
+        Its driver alone knows what is needed, and nothing of an epoch is needed after the next one is committed.
+        Files that no checkpoint has named yet (of a running epoch, of deltas being packed) are not touched.
+        """
+        named = {ref.path for ref in metadata.files}
+        unneeded = {path for path in self._named_before - named if path.startswith(self.root + "/")}
+        self._named_before = named
+        for path in unneeded:
+            self._files.delete(path)
+        return sorted(unneeded)
 
     def retain(self, last_n: int, keep: frozenset[str] = frozenset()) -> list[str]:
         """Deletes all but the newest `last_n` complete checkpoints, and the files that only they needed.
@@ -287,18 +318,45 @@ def _decoded(files: FileSystem, path: str) -> CheckpointMetadata:
 def open_verified(ref: FileRef) -> Slices:
     """Any state file, read once to check its bytes and then as parts of it are wanted.
 
+    A remote one comes over the network once: parts are read of a copy on the local disk, which goes with the object.
+
     Raises:
         DamagedStateError: It is missing, or its bytes are others than were written.
     """
+    files = filesystem_for(ref.path)[0]
     try:
-        data = filesystem_for(ref.path)[0].slices(ref.path)
+        data = files.slices(ref.path)
     except FileNotFoundError as error:
         raise _missing(ref) from error
-    digest = xxh3_64()
-    for start in range(0, len(data), _READ_BYTES):
-        digest.update(data[start : start + _READ_BYTES])
-    _verify(ref, len(data), digest.hexdigest())
+    pieces = _Counted(data[start : start + _READ_BYTES] for start in range(0, len(data), _READ_BYTES))
+    if isinstance(files, LocalFileSystem):
+        collections.deque(pieces, maxlen=0)
+    else:
+        copy = tempfile.TemporaryFile()  # noqa: SIM115 (closed when nobody needs it any more)
+        copy.writelines(pieces)
+        copy.flush()
+        data = LocalSlices(copy)
+    _verify(ref, pieces.size_bytes, pieces.checksum)
     return data
+
+
+class _Counted:
+    """Pieces of a file, counted and summed up while somebody takes them."""
+
+    def __init__(self, data: Content) -> None:
+        self._data = data
+        self._digest = xxh3_64()
+        self.size_bytes = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        for piece in pieces_of(self._data):
+            self._digest.update(piece)
+            self.size_bytes += len(piece)
+            yield piece
+
+    @property
+    def checksum(self) -> str:
+        return self._digest.hexdigest()
 
 
 def verify(ref: FileRef, data: bytes) -> None:
@@ -328,9 +386,9 @@ class MemoryFiles:
     def __init__(self) -> None:
         self.data: dict[str, bytes] = {}
 
-    def write_file(self, relative: str, data: bytes) -> FileRef:
-        self.data[relative] = data
-        return FileRef(relative, len(data), xxh3_64_hexdigest(data))
+    def write_file(self, relative: str, data: Content) -> FileRef:
+        written = self.data[relative] = b"".join(pieces_of(data))
+        return FileRef(relative, len(written), xxh3_64_hexdigest(written))
 
     def open_file(self, ref: FileRef) -> Slices:
         return self.read_file(ref)

@@ -137,6 +137,13 @@ class KeyedStateBackend(ABC):
         """
 
     @abstractmethod
+    def has_restored(self, name: str) -> bool:
+        """Whether the committed state of the running epoch has a state of that name, empty or not.
+
+        For an operator that keeps something in another way than it did, and takes over what is there.
+        """
+
+    @abstractmethod
     def merge_namespaces(self, descriptor: StateDescriptor, target: Any, sources: Iterable[Any]) -> None:
         """For the current key, merges the state of window namespaces into one and clears the sources.
 

@@ -22,7 +22,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 import zstandard
 
-from penstock.checkpoint.filesystem import Slices
+from penstock.checkpoint.filesystem import Content, Slices
 from penstock.checkpoint.handles import FileRef
 from penstock.common.errors import CheckpointError, DamagedStateError
 from penstock.common.ids import EpochId
@@ -43,6 +43,7 @@ Changes = dict[str, dict[bytes, bytes | None]]
 Record = tuple[str, bytes, bytes]
 """Table, key and value."""
 
+_OPENED_BYTES = 1 << 20
 _BLOCK_RECORDS = 4096
 _BLOCK_BYTES = 4 << 20
 _U32 = struct.Struct(">I")
@@ -52,11 +53,19 @@ _local = threading.local()
 class StateFiles(Protocol):
     """The part of checkpoint storage that backends use."""
 
-    def write_file(self, relative: str, data: bytes) -> FileRef:
+    def write_file(self, relative: str, data: Content) -> FileRef:
         """Writes a new file durably."""
 
     def read_file(self, ref: FileRef) -> bytes:
         """Reads a file and verifies its checksum; DamagedStateError if it is missing or damaged."""
+
+    def open_file(self, ref: FileRef) -> Slices:
+        """The same for a file of which parts are wanted, one after the other: it is never in memory as a whole."""
+
+
+def opened(files: StateFiles, ref: FileRef) -> Slices:
+    """A file for whoever takes one block after the other; in memory as a whole only if it is small."""
+    return files.open_file(ref) if ref.size_bytes > _OPENED_BYTES else files.read_file(ref)
 
 
 class Wanted(NamedTuple):
@@ -97,35 +106,35 @@ def encode_changes(
 ) -> bytes:
     """The file of a delta whose changes are in memory."""
     tables = ((table, sorted(changes[table].items())) for table in sorted(changes))
-    return encode_tables(kind, epoch, tables, arranged)
+    return b"".join(encode_tables(kind, epoch, tables, arranged))
 
 
 def encode_tables(
     kind: str,
     epoch: EpochId,
     tables: Iterable[tuple[str, Iterable[tuple[bytes, bytes | None]]]],
-    arranged: Mapping[str, list[tuple[bytes, bytes]]] | None = None,
-) -> bytes:
-    """The file of tables that come sorted by name, each with its records sorted by key.
+    arranged: Mapping[str, Iterable[tuple[bytes, bytes]]] | None = None,
+) -> Iterator[bytes]:
+    """The file of tables that come sorted by name, each with its records sorted by key; a block at a time.
 
     `arranged` are the blocks of arrangements, by table: a key and the Arrow stream.
     """
     compress = zstandard.ZstdCompressor(level=1).compress
-    parts, blocks, offset = [MAGIC], [], len(MAGIC)
+    blocks, offset = [], len(MAGIC)
+    yield MAGIC
     for table, streams in sorted((arranged or {}).items()):
         for key, stream in streams:
             blocks.append(_Block(table, key, key, offset, len(stream)))
-            parts.append(stream)
+            yield stream
             offset += len(stream)
     for table, records in tables:
         for keys, values in _batches(records):
             block = compress(_encode((keys, values)))
             blocks.append(_Block(table, keys[0], keys[-1], offset, len(block)))
-            parts.append(block)
+            yield block
             offset += len(block)
     footer = _encode(_Footer(FORMAT_VERSION if arranged else 1, kind, epoch, blocks))
-    parts += (footer, _U32.pack(len(footer)), MAGIC)
-    return b"".join(parts)
+    yield footer + _U32.pack(len(footer)) + MAGIC
 
 
 def _batches(

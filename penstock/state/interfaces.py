@@ -54,11 +54,22 @@ class ValueState(State, Generic[T]):
         """The value of the current key, None if it has none.
 
         Changing the object that was returned changes nothing for good: call `update` afterwards.
+
+        Example:
+            ```python
+            count = self.count.value() or 0
+            ```
         """
 
     @abstractmethod
     def update(self, value: T) -> None:
-        """Sets the value of the current key; None removes it."""
+        """Sets the value of the current key; None removes it.
+
+        Example:
+            ```python
+            self.count.update((self.count.value() or 0) + 1)
+            ```
+        """
 
 
 class AppendingState(State, Generic[IN, OUT]):

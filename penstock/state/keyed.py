@@ -180,6 +180,9 @@ class StoredKeyedBackend(KeyedStateBackend):
             self._check_arrangement(name)
         return self._arrangements.get(name, weighted)
 
+    def has_restored(self, name: str) -> bool:
+        return self._running and self._store.get(META_TABLE, name.encode()) is not None
+
     def merge_namespaces(self, descriptor: StateDescriptor, target: Any, sources: Iterable[Any]) -> None:
         state: SlotState = self.get_partitioned_state(descriptor, namespaced=True)
         key = self._overlay.current()

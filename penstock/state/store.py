@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from penstock.common.ids import EpochId
 from penstock.state.chain import Step
-from penstock.state.files import Changes, StateFiles, read_blocks
+from penstock.state.files import Changes, StateFiles, opened, read_blocks
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Target:
                 keys = sorted(records)
                 yield table, keys, [records[key] for key in keys]
         else:
-            data = self.files.read_file(step.file)
+            data = opened(self.files, step.file)
             yield from read_blocks(data, step.first_group, step.last_group, step.file.path)
 
 

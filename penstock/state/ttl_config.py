@@ -230,7 +230,14 @@ class StateTtlConfig:
 
     @staticmethod
     def new_builder(ttl: Time | Duration | datetime.timedelta) -> _Builder:
-        """Begins a configuration: state lives for `ttl` after it was last touched."""
+        """Begins a configuration: state lives for `ttl` after it was last touched.
+
+        Example:
+            ```python
+            ttl = StateTtlConfig.new_builder(Time.hours(1)).update_ttl_on_read_and_write().build()
+            descriptor.enable_time_to_live(ttl)
+            ```
+        """
         return _Builder(ttl)
 
     def get_update_type(self) -> _UpdateType:

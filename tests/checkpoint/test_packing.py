@@ -17,6 +17,7 @@ from penstock.common.typeinfo import Types
 from penstock.state.backend import KeyedStateRestore, next_handle
 from penstock.state.descriptors import ValueStateDescriptor
 from penstock.state.factory import open_keyed_backend
+from penstock.state.files import META_TABLE, read_records
 
 COUNT = ValueStateDescriptor("count", Types.LONG())
 EPOCHS = PACK_DELTAS + KEPT_DELTAS + 3
@@ -115,3 +116,32 @@ def test_metadata_keeps_what_a_packed_file_stands_for() -> None:
     state = OperatorSubtaskState(KeyedStateHandle(9, 0, 63, None, (ref, FileRef("d", 1, "11"))))
     before = CheckpointMetadata(9, "job", "name", 0, {"op": OperatorCheckpoint("op", "Op", 2, 128, (state,))})
     assert decode_metadata(encode_metadata(before), "here") == before
+
+
+@pytest.mark.parametrize("on_a_snapshot", [False, True])
+def test_removed_keys_are_only_packed_where_something_below_has_them(
+    on_a_snapshot: bool, storage: Reads, tmp_path: pathlib.Path
+) -> None:
+    keyed, handle = backend("lmdb", storage, tmp_path / "one"), None
+    for epoch in range(1, EPOCHS + 1):
+        restore = KeyedStateRestore(
+            epoch - 1, 0, 127, (handle,) if handle else (), on_a_snapshot and epoch == 2
+        )
+        snapshot = keyed.begin_epoch(restore, 0)
+        state = keyed.get_partitioned_state(COUNT)
+        keyed.set_current_key(epoch)
+        state.update(epoch)
+        keyed.set_current_key(epoch - 1)  # each key lives for one epoch
+        state.clear()
+        handle = next_handle(restore, snapshot, epoch, keyed.end_epoch(epoch))
+    assert handle is not None and (handle.snapshot is not None) == on_a_snapshot
+    found = to_pack(handle)
+    assert found is not None and found[0] == 0
+    packed = pack(handle, *found, storage)
+    records = [r for r in read_records(storage.read_file(packed.file), 0, 127, "") if r[0] != META_TABLE]
+    removed = [record for record in records if record[2] is None]
+    assert (len(removed) >= PACK_DELTAS - 2) if on_a_snapshot else not removed
+    adopted = packed.adopted(handle)
+    assert adopted is not None
+    assert contents(backend("lmdb", storage, tmp_path / "two"), adopted) == {EPOCHS: EPOCHS}
+    assert contents(keyed, adopted) == {EPOCHS: EPOCHS}

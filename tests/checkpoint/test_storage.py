@@ -72,6 +72,30 @@ def test_a_state_file_is_verified_when_it_is_read(tmp_path):
     assert ref.path in str(caught.value)
 
 
+def test_a_file_may_be_written_in_pieces_and_read_in_parts(storage):
+    pieces = [b"some", b"", b" bytes"]
+    ref = storage.write_file("shared/a/1-x.snapshot", iter(pieces))
+    whole = storage.write_file("shared/a/1-y.snapshot", b"some bytes")
+    assert (ref.size_bytes, ref.checksum) == (whole.size_bytes, whole.checksum)
+    parts = storage.open_file(ref)
+    storage.discard(ref)  # whoever has opened it goes on reading
+    assert (len(parts), parts[5:], parts[-3:-1], parts[:4]) == (10, b"bytes", b"te", b"some")
+    with pytest.raises(DamagedStateError, match="damaged"):
+        storage.open_file(FileRef(whole.path, whole.size_bytes, "0" * 16))
+
+
+def test_a_file_whose_pieces_fail_is_not_there(tmp_path):
+    storage = CheckpointStorage(str(tmp_path), "job-1")
+
+    def pieces():
+        yield b"some"
+        raise OSError("the state could not be read")
+
+    with pytest.raises(OSError, match="could not be read"):
+        storage.write_file("shared/a/1-x.snapshot", pieces())
+    assert os.listdir(tmp_path / "job-1/shared/a") == []
+
+
 def test_a_missing_state_file_is_named(storage):
     with pytest.raises(CheckpointError, match="missing"):
         storage.read_file(FileRef(f"{storage.root}/shared/none", 1, "00"))

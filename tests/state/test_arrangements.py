@@ -19,6 +19,7 @@ from penstock.common.codecs import compile_codec
 from penstock.common.errors import StateMigrationError
 from penstock.common.key_groups import key_group_range
 from penstock.common.key_hashes import key_groups, key_hashes
+from penstock.state import files as state_files
 from penstock.state.arranged import arrangement, runs, store
 from penstock.state.arranged.runs import places_of
 from penstock.state.backend import KeyedStateRestore, next_handle
@@ -110,6 +111,7 @@ def make_small(patch):
     patch.setattr(arrangement, "FANOUT", 2)
     patch.setattr(runs, "CHUNK_ROWS", 3)
     patch.setattr(store, "_MAPPED_BYTES", 0)
+    patch.setattr(state_files, "_OPENED_BYTES", 0)
 
 
 @pytest.fixture
@@ -167,6 +169,44 @@ def test_two_processes_take_turns_and_share_the_files_of_large_runs(small, tmp_p
     one.begin()
     assert one.content() == Counter({(n, "x"): 1 for n in range(12)} | {(n, "y"): 2 for n in range(12)})
     assert glob.glob(f"{tmp_path}/**/*.arrow", recursive=True)
+
+
+class FewPieces(MemoryFiles):
+    """Counts the pieces of each snapshot, and refuses to read a file as a whole."""
+
+    def __init__(self):
+        super().__init__()
+        self.pieces = []
+
+    def write_file(self, relative, data):
+        if relative.endswith(".snapshot"):
+            data = list(data)
+            self.pieces.append(len(data))
+        return super().write_file(relative, data)
+
+    def open_file(self, ref):
+        return super().read_file(ref)
+
+    def read_file(self, ref):
+        raise AssertionError(f"{ref.path} is in memory as a whole")
+
+
+@pytest.mark.parametrize("on_disk", [False, True])
+def test_a_snapshot_is_written_and_read_a_chunk_at_a_time(small, tmp_path, on_disk):
+    files, folder = FewPieces(), str(tmp_path) if on_disk else None
+    subtask = Subtask(files, local_dir=folder)
+    for part in (range(6), range(6, 12)):
+        subtask.begin()
+        subtask.change([((n, "x"), 1) for n in part])
+        subtask.commit()
+    subtask.begin(take_snapshot=True)
+    subtask.commit()
+    assert files.pieces[0] > 4  # magic, chunks of three rows or so, a table of schemas, footer
+    again = Subtask(
+        files, handles=subtask.handles, epoch=2, local_dir=str(tmp_path / "other") if on_disk else None
+    )
+    again.begin()
+    assert again.content() == Counter({(n, "x"): 1 for n in range(12)})
 
 
 def test_rows_that_go_cancel_when_runs_meet(small):

@@ -3,6 +3,9 @@
 key · x      bits        call 0: COUNT(DISTINCT x)      call 1: COUNT(DISTINCT x) FILTER (WHERE a)
 (a, 7)       01
 (a, 9)       11          a bit is set once and stays: rows only come
+
+The pairs are an arrangement, so those that do not fit into memory lie on the local disk. When a call sees a value for
+the first time and others have seen it already, there is one more row of the pair; the bits of all its rows count.
 """
 
 from __future__ import annotations
@@ -16,8 +19,11 @@ import pyarrow.compute as pc
 from penstock.common.datatypes import DataType
 from penstock.common.group_codes import group_codes
 from penstock.delta.base import DeltaContext
-from penstock.delta.columnar.hashed_log import PLACE, HashedLog, in_places
+from penstock.delta.columnar.hashed_log import PLACE, HashedLog, same_values
+from penstock.delta.columnar.hashing import row_hashes
 from penstock.delta.columns import Ints
+from penstock.state.arranged.arrangement import Found
+from penstock.state.arranged.runs import distinct, places_of
 
 _VALUE, _BITS = "__value", "__bits"
 MOST_CALLS = 62
@@ -44,7 +50,10 @@ class ColumnMembers:
         filters: Sequence[int | None],
     ) -> None:
         self._names = [*(f"c{i}" for i in range(len(key_types))), _VALUE]
-        self._log = HashedLog(context, name, key_types, self._names)
+        self._seen = context.keyed_state.get_arrangement(f"{name}-seen", weighted=False)
+        self._before: HashedLog | None = None
+        if context.keyed_state.has_restored(name):
+            self._before = HashedLog(context, name, key_types, self._names)
         self._column = column
         self._filters = tuple(filters)
 
@@ -60,12 +69,12 @@ class ColumnMembers:
         owner, values, bits = self._pairs(table, of_key)
         columns = [column.take(pa.array(owner)) for column in keys.columns]
         pairs = pa.table([*columns, values], names=self._names)
-        places = self._log.places(pairs, groups[owner])
-        seen: Ints = np.zeros(len(owner), np.int64)
-        for rows, found in self._log.find(pairs, places):
-            seen[rows] |= np.asarray(found.column(_BITS))
-        fresh = bits & ~seen
-        self._remember(pairs, places, bits | seen, fresh != 0)
+        if self._before is not None:
+            self._take_over(self._before)
+        places = self._places(pairs, groups[owner])
+        fresh = bits & ~self._bits_of(pairs, places, self._seen.find(distinct(places)))
+        new = np.flatnonzero(fresh)
+        self._remember(pairs.take(pa.array(new)), places[new], fresh[new])
         return [
             np.bincount(owner[(fresh >> call) & 1 == 1], minlength=len(groups)).astype(np.int64)
             for call in range(len(self._filters))
@@ -92,18 +101,42 @@ class ColumnMembers:
         first, together = first[together != 0], together[together != 0]
         return of_key[first], values.take(pa.array(first)), together
 
-    def _remember(self, pairs: pa.Table, places: Ints, bits: Ints, changed: Ints) -> None:
-        rows = np.flatnonzero(changed)
-        rows = rows[np.argsort(places[rows], kind="stable")]
-        if len(rows):
-            batch = pairs.take(pa.array(rows)).append_column(_BITS, pa.array(bits[rows]))
-            self._log.append(batch.append_column(PLACE, pa.array(places[rows])), self._merged)
+    def _places(self, pairs: pa.Table, groups: Ints) -> Ints:
+        return places_of(row_hashes([pairs.column(name) for name in self._names], pairs.num_rows), groups)
 
-    def _merged(self, batches: pa.Table) -> pa.Table:
-        """Rows of the same key and value as one, with the bits of all."""
-        arranged, begins = in_places(batches, self._names)
-        if len(begins) == arranged.num_rows:
-            return arranged
-        bits = np.bitwise_or.reduceat(np.asarray(arranged.column(_BITS)), begins)
-        kept = arranged.take(pa.array(begins))
-        return kept.set_column(kept.column_names.index(_BITS), _BITS, pa.array(bits))
+    def _bits_of(self, pairs: pa.Table, places: Ints, stored: Found) -> Ints:
+        """The bits that are stored of each pair. Pairs may share a place, so values are compared."""
+        bits: Ints = np.zeros(len(places), np.int64)
+        if not len(stored.places):
+            return bits
+        theirs = stored.table.column(len(self._names)).to_numpy()
+        order = np.argsort(places, kind="stable")
+        in_order = places[order]
+        rows = np.arange(len(stored.places))
+        at = np.searchsorted(in_order, stored.places)
+        while len(rows):
+            there = at < len(in_order)
+            there[there] = in_order[at[there]] == stored.places[rows[there]]
+            rows, at = rows[there], at[there]
+            equal = self._equal(pairs, order[at], stored.table, rows)
+            np.bitwise_or.at(bits, order[at[equal]], theirs[rows[equal]])
+            rows, at = rows[~equal], at[~equal] + 1  # perhaps the next pair at this place
+        return bits
+
+    def _equal(self, pairs: pa.Table, mine: Ints, stored: pa.Table, theirs: Ints) -> Ints:
+        equal = np.ones(len(mine), bool)
+        left, right = pa.array(mine), pa.array(theirs)
+        for number, name in enumerate(self._names):
+            equal &= same_values(pairs.column(name).take(left), stored.column(number).take(right))
+        return equal
+
+    def _remember(self, pairs: pa.Table, places: Ints, bits: Ints) -> None:
+        self._seen.add(pairs.append_column(_BITS, pa.array(bits)), places)
+
+    def _take_over(self, before: HashedLog) -> None:
+        """Pairs of a savepoint in which they were a log of tables become rows of the arrangement."""
+        for number, batch in before.batches().items():
+            before.remove(number)
+            bits = np.asarray(batch.column(_BITS))
+            pairs = batch.drop_columns([_BITS, PLACE]).select(self._names)
+            self._remember(pairs, self._places(pairs, before.key_groups(pairs)), bits)

@@ -126,7 +126,9 @@ class Arrangement:
 
 
 def _pick(chunk: Chunk, places: Numbers, columns: Sequence[int] | None) -> Found | None:
-    at = _matches(chunk.places, places)
+    first, last = chunk.places[0], chunk.places[-1]
+    places = places[np.searchsorted(places, first) : np.searchsorted(places, last, "right")]
+    at = _matches(chunk.places, places) if len(places) else places
     if not len(at):
         return None
     width = chunk.table.num_columns - (3 if chunk.is_weighted else 1)

@@ -13,6 +13,7 @@ may vanish at any time; then it is made anew.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,16 +24,19 @@ from xxhash import xxh3_128_hexdigest
 
 from penstock.common.errors import StateMigrationError
 from penstock.state.arranged.arrangement import Arrangement, to_merge
-from penstock.state.arranged.runs import WEIGHT, Chunk, Run, merged_chunks
+from penstock.state.arranged.runs import WEIGHT, Chunk, Run, merged_chunks, start_of
 from penstock.state.chain import EMPTY, Step, digests_of, steps_applied
 from penstock.state.encoding import group_bytes
-from penstock.state.files import ARRANGED, StateFiles, read_arranged
+from penstock.state.files import ARRANGED, StateFiles, opened, read_arranged
 
 _MAPPED_BYTES = 1 << 20
 _LZ4 = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)  # a task has one core
 
 Blocks = dict[str, list[tuple[bytes, bytes]]]
 """Per table: key and Arrow bytes of each block."""
+
+MadeBlocks = dict[str, Iterable[tuple[bytes, bytes]]]
+"""The same, each block made when it is asked for."""
 
 
 class ArrangementStore:
@@ -87,14 +91,14 @@ class ArrangementStore:
         for known in self._known.values():
             known.change = None
 
-    def snapshot(self) -> Blocks:
-        """All rows. The runs become one each."""
+    def snapshot(self) -> MadeBlocks:
+        """All rows, to be taken once. The runs become one each."""
         self._advance()
-        blocks: Blocks = {}
+        blocks: MadeBlocks = {}
         for name, runs in self._runs.items():
             if runs:
                 self._runs[name] = runs = self._merge(runs)
-                blocks[ARRANGED + name] = [_block(chunk) for run in runs for chunk in run.chunks]
+                blocks[ARRANGED + name] = (_block(chunk) for run in tuple(runs) for chunk in run.chunks)
         self._publish()
         return blocks
 
@@ -136,13 +140,18 @@ class ArrangementStore:
                 self._append(name, run)
 
     def _read(self, step: Step) -> Iterator[tuple[str, Run]]:
-        data = self._files.read_file(step.file)
-        chunks: dict[str, list[Chunk]] = {}
-        for table, _, block in read_arranged(data, step.file.path):
-            chunks.setdefault(table.removeprefix(ARRANGED), []).append(_chunk(block))
-        for name, found in chunks.items():
-            run = Run(f"{step.id}/{name}", tuple(found)).within(step.first_group, step.last_group)
-            yield name, self._mapped(run) if run.chunks else run
+        """The arrangements of a file; of a large one a chunk at a time is in memory."""
+        data = opened(self._files, step.file)
+        low, high = start_of(step.first_group), start_of(step.last_group + 1)
+        tables = itertools.groupby(read_arranged(data, step.file.path), lambda block: block[0])
+        for table, blocks in tables:
+            sliced = (_chunk(block).slice(low, high) for _, _, block in blocks)
+            chunks = (chunk for chunk in sliced if chunk.table.num_rows)
+            first = next(chunks, None)
+            if first is not None:
+                name = table.removeprefix(ARRANGED)
+                whole = itertools.chain([first], chunks)
+                yield name, self._write(f"{step.id}/{name}", first.table.schema, whole, step.file.size_bytes)
 
     def _append(self, name: str, run: Run) -> None:
         runs = [*self._runs.get(name, ()), run]

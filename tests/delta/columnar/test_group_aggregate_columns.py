@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from penstock.common.datatypes import DataTypes
 from penstock.delta.aggregates import AggSpec
-from penstock.delta.columnar import hashed_log
+from penstock.delta.columnar import group_aggregate, hashed_log, members
 from penstock.delta.columnar.group_aggregate import ColumnarGroupAggregate, split_calls
 from penstock.delta.columnar.members import MOST_CALLS
 from penstock.delta.group_aggregate import GroupAggregate
@@ -93,11 +94,61 @@ def test_names_that_share_a_hash_are_told_apart(specs, epochs):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(hashed_log, "row_hashes", same)
+        patch.setattr(members, "row_hashes", same)
         harness = Harness(lambda: columnar((0, 1), specs))
         plain = Harness(lambda: GroupAggregate((0, 1), specs, input_retracts=False))
         for found in epochs:
             changes, expected = harness.epoch(inserts(found)), plain.epoch(inserts(found))
             assert sorted(map(repr, changes)) == sorted(map(repr, expected))
+
+
+class LoggedMembers(members.ColumnMembers):
+    """Keeps values as version 0.1.0 did at first: a log of tables, sorted by place, a row per pair."""
+
+    def __init__(self, context, name, key_types, column, filters):
+        super().__init__(context, f"unused-{name}", key_types, column, filters)
+        self._log = hashed_log.HashedLog(context, name, key_types, self._names)
+
+    def _together(self, batches):
+        arranged, begins = hashed_log.in_places(batches, self._names)
+        bits = np.bitwise_or.reduceat(np.asarray(arranged.column("__bits")), begins)
+        kept = arranged.take(pa.array(begins))
+        return kept.set_column(kept.column_names.index("__bits"), "__bits", pa.array(bits))
+
+    def new_values(self, table, keys, of_key, groups):
+        owner, values, bits = self._pairs(table, of_key)
+        columns = [column.take(pa.array(owner)) for column in keys.columns]
+        pairs = pa.table([*columns, values], names=self._names)
+        places = self._log.places(pairs, groups[owner])
+        seen = np.zeros(len(owner), np.int64)
+        for found, stored in self._log.find(pairs, places):
+            seen[found] |= np.asarray(stored.column("__bits"))
+        new = np.flatnonzero(bits & ~seen)
+        new = new[np.argsort(places[new], kind="stable")]
+        batch = pairs.take(pa.array(new)).append_column("__bits", pa.array((bits | seen)[new]))
+        if len(new):
+            self._log.append(batch.append_column("__place", pa.array(places[new])), self._together)
+        fresh = bits & ~seen
+        return [
+            np.bincount(owner[(fresh >> call) & 1 == 1], minlength=len(groups)).astype(np.int64)
+            for call in range(len(self._filters))
+        ]
+
+
+@settings(max_examples=25, deadline=None)
+@given(before=st.lists(rows, min_size=1, max_size=4), after=st.lists(rows, min_size=1, max_size=3))
+def test_values_that_a_savepoint_has_as_tables_are_taken_over(before, after):
+    plain = Harness(lambda: GroupAggregate((0,), DISTINCT, input_retracts=False))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(group_aggregate, "ColumnMembers", LoggedMembers)
+        harness = Harness(lambda: columnar((0,), DISTINCT))
+        for found in before:
+            harness.epoch(inserts(found))
+            plain.epoch(inserts(found))
+    for found in [*after, *before]:
+        harness.restart()
+        changes, expected = harness.epoch(inserts(found)), plain.epoch(inserts(found))
+        assert sorted(map(repr, changes)) == sorted(map(repr, expected))
 
 
 def test_more_calls_over_a_column_than_a_number_has_bits_stay_with_the_rows():
