@@ -62,7 +62,7 @@ class SourceOperator(Operator):
         self._opened = False
         self._splits: dict[str, SplitWatermarks] = {}
         self._box = TimeBox()
-        self._waiting: list[tuple[str, list[Any], list[int] | None]] = []
+        self._waiting: list[tuple[str, Any, list[int] | None]] = []
         self._newest_ms: int | None = None
 
     def process_batch(self, input_index: int, values: list[Any], timestamps: list[int] | None) -> None:
@@ -97,8 +97,10 @@ class SourceOperator(Operator):
             yield position, count, False
             if batch.may_stop and self._enough(limit, count):
                 return
-        finished = self._bounded if limit.split_ends is None else limit.split_ends
-        if finished:
+        finished = (self._bounded if limit.split_ends is None else limit.split_ends) and not self._waiting
+        if (
+            finished
+        ):  # a split that something waits of is not: who is finished belongs to nobody in the next epoch
             self._splits.pop(split.split_id, None)
             self._emit_combined()
         yield position, count, finished

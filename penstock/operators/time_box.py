@@ -6,6 +6,11 @@ of its state, for the next epoch; sources read nothing while something waits.
 
 Portions begin with one element and grow while they take next to no time. So fast functions are called with whole
 batches soon, and a slow one is not called with more than it can do in `_PORTION_MS`.
+
+A portion that has begun is finished. So a function that turns slow in the middle of one, say because its cache lacks
+what comes now, holds its epoch for `_PORTION_MS` times the factor by which it became slower: 3 s for a factor of
+600. Portions of 50 ms held it ten times as long and were not faster: 2 million elements through a small map function
+took 0.126 s of CPU time with them and 0.131 s with these (medians of 5, single runs between 0.119 and 0.141).
 """
 
 from __future__ import annotations
@@ -14,7 +19,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-_PORTION_MS = 50.0
+_PORTION_MS = 5.0
 _GROWTH = 16
 
 

@@ -34,8 +34,19 @@ from penstock.runtime.job_log import JobLog, epoch_line
 from penstock.runtime.loop_request import LoopRequest
 from penstock.runtime.pacing import Pacing
 from penstock.runtime.plan import JobDefinition, LevelPlan, SourcePlan, SubtaskReport
+from penstock.runtime.profiling import Profiling
 from penstock.runtime.progress import SINK_STATES, JobProgress, level_plans
-from penstock.runtime.rescaling import Reactive, Replanned, Wanted, dealt_out, planners_of
+from penstock.runtime.rescaling import (
+    NEW_RESOURCE_AVAILABLE,
+    UPDATE_REQUIREMENT,
+    Reactive,
+    Replanned,
+    Wanted,
+    dealt_out,
+    follow_cores,
+    planners_of,
+    told_of,
+)
 from penstock.runtime.restoring import plan_restore, restored_progress, where_to_go_on_from
 from penstock.runtime.sampling import Sampling
 from penstock.runtime.sink_coordination import coordinate
@@ -102,6 +113,7 @@ class Coordinator:
         self.progress = progress or JobProgress()
         self.statistics = JobStatistics(job)
         self.sampling = Sampling()
+        self.profiling = Profiling()
         self._log = JobLog(LOG, job.job_id)
         self._runner = runner
         self._sources = sources
@@ -177,7 +189,7 @@ class Coordinator:
             self._next_attempt()  # the job goes on, but not with what this epoch left in the workers
             raise
 
-    def rescale(self, wanted: Wanted) -> None:
+    def rescale(self, wanted: Wanted, cause: str = UPDATE_REQUIREMENT) -> None:
         """Goes on with another parallelism. Only as an action of `between_epochs`.
 
         Raises:
@@ -185,7 +197,10 @@ class Coordinator:
         """
         if self._replan is None or self.progress.ended:
             return
-        planned = self._replan(wanted)
+        with told_of(self.statistics, cause):
+            self._rescale(self._replan(wanted))
+
+    def _rescale(self, planned: Replanned) -> None:
         job, graph = planned.job, planned.graph
         if [n.parallelism for n in graph.nodes] == [n.parallelism for n in self.job.graph.nodes]:
             return
@@ -198,7 +213,7 @@ class Coordinator:
         for source in former:
             source.enumerator.close()
         self.job, self.progress, self._runner = job, progress, planned.make_runner()
-        self.statistics.job = job
+        self.statistics.rescaled(job)
         self._dead_letters = DeadLetterGathering(job)
         self._next_attempt()
         self._next_timer_ms, self._waiting = (
@@ -225,12 +240,11 @@ class Coordinator:
             self._close()
 
     def _react(self) -> None:
-        wanted = self._reactive.change() if self._reactive and self._unpublished is None else None
-        if wanted is not None:
-            LOG.info(
-                "job '%s': Spark runs %d tasks at a time, and so does the job", self.job.job_name, wanted
-            )
-            self.rescale(wanted)
+        cores = self._reactive.change() if self._reactive and self._unpublished is None else None
+        wanted = follow_cores(self.job.graph, cores) if cores is not None else {}
+        if wanted:
+            LOG.info("job '%s': Spark runs %d tasks at a time, and so does the job", self.job.job_name, cores)
+            self.rescale(wanted, NEW_RESOURCE_AVAILABLE)
 
     def _finished(self) -> bool:
         if self._unpublished is not None:
@@ -297,7 +311,7 @@ class Coordinator:
         self._adopt_packed_deltas()
         plans = level_plans(
             self.job, self.progress, epoch, self._run_id, self._attempt_number, now_ms, sources, limit_ms,
-            self.sampling.watched(),
+            self.sampling.watched(), self.profiling.watched(),
         )  # fmt: skip
         given = self._running = input_of(self.job, epoch, now_ms, sources)
         reach(Point.PLANNED)
@@ -318,6 +332,7 @@ class Coordinator:
         self._pacing.left_over(_share_done(reports))
         self._learn(reports, ends.wake_ms)
         self.sampling.take(reports)
+        self.profiling.take(reports)
         self.statistics.epoch_done(
             epoch,
             reports,
@@ -379,7 +394,9 @@ class Coordinator:
         self._unpublished = metadata
         self._next_checkpoint = time.monotonic() + (self._settings.checkpoint_interval_ms or 0) / 1000
         self._checkpoint_count += 1
-        if self._checkpoint_count % RETAIN_EVERY_EPOCHS == 0:
+        if not self._settings.durable:
+            self._storage.release_unnamed(metadata)
+        elif self._checkpoint_count % RETAIN_EVERY_EPOCHS == 0:
             self._storage.retain(self._settings.retained_checkpoints)
         return metadata
 

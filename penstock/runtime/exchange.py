@@ -13,6 +13,7 @@ copies the encoded bytes once; a format of our own around it would copy them onc
 from __future__ import annotations
 
 import array
+import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 PARCEL_VALUES = 20_000
 
 WATERMARK, IDLE, END = 0, 1, 2
+_SHOWN = 200
 
 
 @dataclass(frozen=True)
@@ -126,9 +128,22 @@ class ExchangeWriter:
             error.where = f"{output} of operator '{self._sender}', subtask {self._subtask + 1}; {error.where}"
             raise
 
+    def _clock_bytes(self, timestamps: list[int], values: list[Any]) -> bytes:
+        try:
+            return array.array("q", timestamps).tobytes()
+        except (OverflowError, TypeError):
+            at = next(i for i, time in enumerate(timestamps) if not _is_time(time))
+            element = repr(values[at])
+            raise TypeMismatchError(
+                f"the timestamp {timestamps[at]!r} of an element is not a whole number of 64 bits",
+                where=f"output of operator '{self._sender}', subtask {self._subtask + 1}; element "
+                + (element if len(element) <= _SHOWN else element[:_SHOWN] + "…"),
+                do="assign milliseconds since 1970 as an int; one in a smaller unit, or computed from the indexes\n"
+                "of an endless generator, soon leaves the range of -2^63 to 2^63 - 1",
+            ) from None
+
     def _seal(self, lane: _Lane) -> Parcel:
         start = lane.start if lane.sequence == 0 else None
-        clock = None if lane.timestamps is None else array.array("q", lane.timestamps).tobytes()
         parcel = Parcel(
             self._edge.id,
             self._subtask,
@@ -136,7 +151,7 @@ class ExchangeWriter:
             start,
             len(lane.values),
             self._encode(lane.values) if lane.values else b"",
-            clock,
+            None if lane.timestamps is None else self._clock_bytes(lane.timestamps, lane.values),
             tuple(lane.marks),
         )
         lane.reset()
@@ -205,26 +220,31 @@ class IncomingChannel:
         """Batches and marks, in the order in which they were sent, as long as there is time."""
         while self.parcels:
             parcel = self.parcels[0]
-            values = self._codec.decode_batch(parcel.values) if parcel.size else []
-            clock = _clock(parcel)
+            values, clock = self.opened(parcel)
             sent = 0
             for number, mark in enumerate((*parcel.marks, None)):
                 end = len(values) if mark is None else mark.position
                 while sent < end:
                     size = end - sent if box is None else box.portion(end - sent)
                     if size == 0:
-                        self.parcels[0] = self._shortened(parcel, values, clock, sent, number)
+                        self.parcels[0] = self.shortened(parcel, values, clock, sent, number)
                         return
                     yield cut(values, clock, sent, sent + size)
                     sent += size
                 if mark is not None:
-                    self.status = _after(self.status, mark)
+                    self.pass_mark(mark)
                     yield mark
             self.parcels.pop(0)
 
-    def _shortened(
-        self, parcel: Parcel, values: list[Any], clock: Timestamps, sent: int, mark: int
-    ) -> Parcel:
+    def opened(self, parcel: Parcel) -> tuple[list[Any], Timestamps]:
+        """A parcel's values and their timestamps."""
+        return self._codec.decode_batch(parcel.values) if parcel.size else [], _clock(parcel)
+
+    def pass_mark(self, mark: Mark) -> None:
+        """The channel stands behind this mark now."""
+        self.status = _after(self.status, mark)
+
+    def shortened(self, parcel: Parcel, values: list[Any], clock: Timestamps, sent: int, mark: int) -> Parcel:
         """The parcel without its first values and marks."""
         if sent == 0 and mark == 0:
             return parcel
@@ -235,6 +255,10 @@ class IncomingChannel:
             timestamps=None if clock is None else array.array("q", clock[sent:]).tobytes(),
             marks=tuple(m._replace(position=m.position - sent) for m in parcel.marks[mark:]),
         )
+
+
+def _is_time(time: Any) -> bool:
+    return hasattr(time, "__index__") and -(1 << 63) <= operator.index(time) < 1 << 63
 
 
 def _clock(parcel: Parcel) -> Timestamps:

@@ -1,7 +1,8 @@
 """The input side of a stage: what came through its exchanges is handed to its operators, as long as its time lasts.
 
-Input by input, channel by channel. What is left when the time is over waits for the next epoch (`waiting.py`). Tables
-are not cut: operators over columns take an epoch's tables together, and how many there are is the pacing's business.
+Input by input; channels of an input that carry elements are merged by time (`merging.py`). What is left when the time
+is over waits for the next epoch (`waiting.py`). Tables are neither merged nor cut: operators over columns take an
+epoch's tables together, and how many there are is the pacing's business.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from penstock.graph.stream_graph import StreamEdge, StreamGraph
 from penstock.graph.transformations import OperatorTransformation
 from penstock.operators.time_box import TimeBox
 from penstock.runtime.attempts import combined
-from penstock.runtime.exchange import Mark, Parcel, element_channel, gather
+from penstock.runtime.exchange import IncomingChannel, Mark, Parcel, element_channel, gather
+from penstock.runtime.merging import merged_items
 from penstock.runtime.node import NodeRuntime
 from penstock.runtime.tables.parcels import TableChannel, carries_tables
 from penstock.runtime.waiting import Waiting, owned, rest_of, resume
@@ -83,8 +85,25 @@ class Feeding:
             for table in tables if edge_id == segment else ():
                 self._nodes[edge.target].receive_table(edge.input_index, table)
                 yield
-            for channel in incoming[edge_id]:
-                yield from self._feed_channel(edge, channel)
+            channels = incoming[edge_id]
+            if len(channels) > 1 and not carries_tables(edge):
+                yield from self._feed_merged(edge, channels)
+            else:
+                for channel in channels:
+                    yield from self._feed_channel(edge, channel)
+            for channel in channels:
+                if channel.parcels:
+                    self.waiting += (rest_of(self._graph, edge, self._subtask, channel),)
+
+    def _feed_merged(self, edge: StreamEdge, channels: Sequence[IncomingChannel]) -> Iterator[None]:
+        node = self._nodes[edge.target]
+        for channel, item in merged_items(channels, self._box):
+            if isinstance(item, Mark):
+                assert channel is not None
+                node.receive_from((edge.id, channel.sender), item)
+            else:
+                node.receive(edge.input_index, item[0], item[1])
+                yield
 
     def _feed_channel(self, edge: StreamEdge, channel: Any) -> Iterator[None]:
         node, name = self._nodes[edge.target], (edge.id, channel.sender)
@@ -97,8 +116,6 @@ class Feeding:
             else:
                 node.receive(edge.input_index, item[0], item[1])
                 yield
-        if channel.parcels:
-            self.waiting += (rest_of(self._graph, edge, self._subtask, channel),)
 
     def _feed_homeless(self) -> Iterator[None]:
         """What waited in channels that a restore has removed; all of it, once."""

@@ -9,9 +9,10 @@ from __future__ import annotations
 import threading
 import time
 import traceback
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from uuid import uuid4
 
 from penstock.checkpoint.handles import FileRef, OperatorSubtaskState
 from penstock.common.errors import ErrorDomain, PenstockError
@@ -22,6 +23,9 @@ __all__ = [
     "ExceptionHistory",
     "ExceptionRecord",
     "Lifecycle",
+    "OperatorSize",
+    "RescaleHistory",
+    "RescaleRecord",
     "SizeBook",
     "SubtaskSize",
     "now_ms",
@@ -70,21 +74,47 @@ class Lifecycle:
 
 
 @dataclass(frozen=True)
+class OperatorSize:
+    """State of one operator's subtask in a checkpoint: all of it, what was written, and how long that took."""
+
+    uid: str
+    state_bytes: int
+    written_bytes: int
+    write_ms: float = 0.0
+
+
+@dataclass(frozen=True)
 class SubtaskSize:
-    """State of a stage's subtask in a checkpoint: all of it, and what this checkpoint wrote."""
+    """The same of a stage's subtask, which has one or more operators."""
 
     stage: int
     subtask: int
-    state_bytes: int
-    written_bytes: int
+    operators: tuple[OperatorSize, ...] = ()
     ack_ms: int = 0
+
+    @property
+    def state_bytes(self) -> int:
+        return sum(operator.state_bytes for operator in self.operators)
+
+    @property
+    def written_bytes(self) -> int:
+        return sum(operator.written_bytes for operator in self.operators)
+
+    @property
+    def write_ms(self) -> float:
+        return sum(operator.write_ms for operator in self.operators)
+
+    def written_as_a_whole(self) -> SubtaskSize:
+        """In a savepoint, which is written by others than the subtasks."""
+        operators = (replace(o, written_bytes=o.state_bytes, write_ms=0.0) for o in self.operators)
+        return replace(self, operators=tuple(operators))
 
 
 class SizeBook:
     """Remembers how large the state of each operator subtask was, so that an epoch only looks at what is new."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, int], tuple[str | None, int, int]] = {}
+        self._known: dict[tuple[str, int], tuple[str | None, FileRef | None, int, int]] = {}
 
     def measure(self, uid: str, subtask: int, state: OperatorSubtaskState) -> tuple[int, int]:
         """Bytes of the state, and those of them that were not there the last time."""
@@ -94,15 +124,18 @@ class SizeBook:
         if keyed is None:
             return inline, inline
         snapshot = keyed.snapshot.path if keyed.snapshot else None
-        before, count, size = self._known.get((uid, subtask), (None, 0, 0))
-        added = len(keyed.deltas) - count
-        if before == snapshot and 0 <= added <= 1 and (count or size):
-            written = keyed.deltas[-1].size_bytes if added else 0
-            size += written
+        newest = keyed.deltas[-1] if keyed.deltas else None
+        before, last, count, size = self._known.get((uid, subtask), (None, None, 0, 0))
+        if before == snapshot and (count or size):
+            written = newest.size_bytes if newest is not None and newest != last else 0
+            if len(keyed.deltas) - count == (written > 0):
+                size += written
+            else:  # older deltas were packed into one file meanwhile
+                size = sum(ref.size_bytes for ref in keyed.files)
         else:
             size = sum(ref.size_bytes for ref in keyed.files)
             written = size
-        self._known[uid, subtask] = (snapshot, len(keyed.deltas), size)
+        self._known[uid, subtask] = (snapshot, newest, len(keyed.deltas), size)
         return size + inline, written + inline
 
 
@@ -191,7 +224,7 @@ class CheckpointHistory:
     def savepoint_of(self, path: str, trigger_ms: int, epoch: int, stops_job: bool) -> None:
         """A savepoint of the state after `epoch` has been written."""
         sizes = self.latest["completed"].sizes if "completed" in self.latest else ()
-        sizes = tuple(replace(size, written_bytes=size.state_bytes) for size in sizes)
+        sizes = tuple(size.written_as_a_whole() for size in sizes)
         self.add(CheckpointRecord(epoch, "COMPLETED", trigger_ms, now_ms(), sizes, path, True, stops_job))
 
 
@@ -222,6 +255,54 @@ class ExceptionHistory:
         return list(self.recent)
 
 
+@dataclass(frozen=True)
+class RescaleRecord:
+    """One time that a running job was to get another parallelism; numbers are by operator uid."""
+
+    id: int
+    cause: str
+    start_ms: int
+    end_ms: int
+    before: Mapping[str, int]
+    after: Mapping[str, int]
+    failure: str | None = None
+    uuid: str = field(default_factory=lambda: uuid4().hex)
+
+    @property
+    def state(self) -> str:
+        """Flink's: FAILED, or IGNORED if nothing had to change, or COMPLETED."""
+        if self.failure is not None:
+            return "FAILED"
+        return "IGNORED" if self.before == self.after else "COMPLETED"
+
+
+class RescaleHistory:
+    """The last of them, newest first, and counts of all."""
+
+    def __init__(self, size: int = 0) -> None:
+        self.size = size
+        self.counts: Counter[str] = Counter()
+        self.latest: dict[str, RescaleRecord] = {}
+        self._recent: deque[RescaleRecord] = deque(maxlen=max(1, size))
+
+    def add(
+        self,
+        cause: str,
+        start_ms: int,
+        before: Mapping[str, int],
+        after: Mapping[str, int],
+        failure: str | None,
+    ) -> None:
+        number = self.counts.total() + 1
+        record = RescaleRecord(number, cause, start_ms, now_ms(), before, after, failure)
+        self._recent.appendleft(record)
+        self.latest[record.state] = record
+        self.counts[record.state] += 1
+
+    def listed(self) -> list[RescaleRecord]:
+        return list(self._recent)
+
+
 def describe_failure(error: BaseException, fatal: bool, task: str | None = None) -> ExceptionRecord:
     """The failure as plain data: our errors tell their own text, others get their traceback."""
     domain = error.domain if isinstance(error, PenstockError) else ErrorDomain.EXTERNAL
@@ -235,10 +316,9 @@ def describe_failure(error: BaseException, fatal: bool, task: str | None = None)
     return ExceptionRecord(now_ms(), type(error).__name__, text, named, labels, fatal)
 
 
-def sizes_of(items: Iterable[tuple[int, int, int, int]], ack_ms: int) -> tuple[SubtaskSize, ...]:
-    """(stage, subtask, state, written) of operators as sizes of stage subtasks."""
-    found: dict[tuple[int, int], tuple[int, int]] = {}
-    for stage, subtask, state, written in items:
-        a, b = found.get((stage, subtask), (0, 0))
-        found[stage, subtask] = (a + state, b + written)
-    return tuple(SubtaskSize(s, i, a, b, ack_ms) for (s, i), (a, b) in sorted(found.items()))
+def sizes_of(items: Iterable[tuple[int, int, OperatorSize]], ack_ms: int) -> tuple[SubtaskSize, ...]:
+    """Sizes of operators, with stage and subtask, as those of stage subtasks."""
+    found: dict[tuple[int, int], list[OperatorSize]] = {}
+    for stage, subtask, size in items:
+        found.setdefault((stage, subtask), []).append(size)
+    return tuple(SubtaskSize(s, i, tuple(sizes), ack_ms) for (s, i), sizes in sorted(found.items()))

@@ -21,14 +21,11 @@ from penstock.graph.stages import Stage
 from penstock.metrics.samples import Sample, counter, gauge, histogram, meter
 from penstock.metrics.scope import Scope
 from penstock.runtime.history import now_ms
+from penstock.runtime.metric_values import COUNTED, job_values, task_values
 from penstock.runtime.rates import Rates
 from penstock.runtime.statistics import JobStatistics, OperatorTotals, SubtaskTotals
 
 __all__ = ["JobMetrics"]
-
-_TASK_RATES = (("numRecordsIn", 0), ("numRecordsOut", 1), ("numBytesIn", 2), ("numBytesOut", 3))
-_SHARE_SECONDS = 10.0
-_HELD_BACK = 0.5
 
 
 class JobMetrics:
@@ -64,9 +61,9 @@ class JobMetrics:
 
     def _of_job(self) -> Iterator[Sample]:
         scope = Scope("jm-job", self._job)
-        for name, value in {**self._times(), **self._checkpoints()}.items():
-            yield Sample(scope, name, gauge(value))
         stats = self._stats
+        for name, value in job_values(stats).items():
+            yield Sample(scope, name, gauge(value))
         yield Sample(scope, "epochs", counter(stats.epochs))
         yield Sample(scope, "numRecordsRead", counter(stats.records_read))
         recent = list(stats.recent)
@@ -76,37 +73,6 @@ class JobMetrics:
             yield Sample(
                 scope, f"lastEpoch{name}Time", gauge(round(getattr(recent[-1], part), 3) if recent else -1)
             )
-
-    def _times(self) -> dict[str, Any]:
-        stats, life = self._stats, self._stats.lifecycle
-        since = now_ms() - life.timestamps[life.current]
-        return {
-            "uptime": life.uptime_ms(),
-            "downtime": 0 if life.current == "RUNNING" or life.end_ms >= 0 else since,
-            "numRestarts": stats.restarts,
-            "fullRestarts": stats.restarts,
-            "runningTime": life.uptime_ms(),
-            "restartingTime": since if life.current == "RESTARTING" else 0,
-            "cancellingTime": since if life.current == "CANCELLING" else 0,
-        }
-
-    def _checkpoints(self) -> dict[str, Any]:
-        history = self._stats.checkpoints
-        last, restored = history.latest.get("completed"), history.latest.get("restored")
-        return {
-            "totalNumberOfCheckpoints": history.completed + history.failed,
-            "numberOfCompletedCheckpoints": history.completed,
-            "numberOfFailedCheckpoints": history.failed,
-            "numberOfInProgressCheckpoints": 0,
-            "lastCompletedCheckpointId": last.id if last else -1,
-            "lastCheckpointDuration": last.duration_ms if last else -1,
-            "lastCheckpointSize": last.written_bytes if last else -1,
-            "lastCheckpointFullSize": last.state_bytes if last else -1,
-            "lastCheckpointExternalPath": (last.path if last else None) or "n/a",
-            "lastCheckpointProcessedData": 0,
-            "lastCheckpointPersistedData": 0,
-            "lastCheckpointRestoreTimestamp": restored.trigger_ms if restored else -1,
-        }
 
     # -- subtasks of stages ----------------------------------------------------------------------------
 
@@ -125,24 +91,13 @@ class JobMetrics:
         }
 
     def _of_task(self, stage: Stage, subtask: int, totals: SubtaskTotals, scope: Scope) -> Iterator[Sample]:
-        key, numbers = (stage.id, subtask), totals.numbers()
-        runs = self._stats.lifecycle.end_ms < 0
-        for name, position in _TASK_RATES:
-            value = numbers[position]
-            yield Sample(scope, name, counter(int(value)))
-            rate = self._stats.rates.per_second(key, position, value) if runs else 0.0
-            yield Sample(scope, f"{name}PerSecond", meter(int(value), rate))
-        busy, held_back = (
-            min(1000.0, self._stats.rates.per_second(key, i, numbers[i], _SHARE_SECONDS)) if runs else 0.0
-            for i in (4, 5)
-        )
-        yield Sample(scope, "busyTimeMsPerSecond", gauge(round(busy)))
-        yield Sample(scope, "backPressuredTimeMsPerSecond", gauge(round(min(held_back, 1000 - busy))))
-        idle = max(0.0, 1000 - busy - held_back) if runs else 0.0
-        yield Sample(scope, "idleTimeMsPerSecond", gauge(round(idle)))
-        yield Sample(scope, "isBackPressured", gauge(int(held_back > _HELD_BACK * 1000)))
-        yield Sample(scope, "numRecordsWaiting", gauge(totals.waiting))
-        yield Sample(scope, "currentInputWatermark", gauge(_mark(totals.watermark)))
+        values = task_values(self._stats, stage, subtask, totals)
+        for name in COUNTED:
+            count = values.pop(name)
+            yield Sample(scope, name, counter(count))
+            yield Sample(scope, f"{name}PerSecond", meter(count, values.pop(f"{name}PerSecond")))
+        for name, value in values.items():
+            yield Sample(scope, name, gauge(int(value)))
 
     # -- subtasks of operators -------------------------------------------------------------------------
 

@@ -103,6 +103,8 @@ class NodeRuntime:
         self.valve = Valve()
         self.records = 0
         self.tap: Tap | None = None
+        self.snapshot_ms = 0.0
+        self.opened = False
         self._sorter = sorter
         self._edge_inputs: dict[Hashable, int] = {}
         self._process = operator.process_batch if sorter is None else sorter.add

@@ -18,6 +18,7 @@ from penstock.connectors.source import ReadLimit, SourceSplit
 from penstock.graph.stages import StagePlan
 from penstock.graph.stream_graph import StreamGraph
 from penstock.operators.dead_letters import DeadLetter
+from penstock.runtime.profiling import Stacks
 from penstock.runtime.sampling import RowSample
 from penstock.state.backend import KeyedStateRestore
 
@@ -108,6 +109,8 @@ class LevelPlan:
     """For how long a task takes input; None: until it has all."""
     sampled: frozenset[int] = frozenset()
     """Stages of which somebody wants to see rows."""
+    profiled: frozenset[int] = frozenset()
+    """Stages of which somebody wants to see stacks."""
 
 
 @dataclass(frozen=True)
@@ -134,6 +137,8 @@ class NodeReport:
     ended: bool = False
     metrics: Mapping[str, Any] = field(default_factory=dict)
     dead_letters: tuple[DeadLetter, ...] = ()
+    state_ms: float = 0.0
+    """How long it took to write its state: the changes, and a snapshot if one was taken."""
 
 
 @dataclass(frozen=True)
@@ -164,3 +169,5 @@ class SubtaskReport:
     """The process had the committed state in memory: nothing was read to begin the epoch."""
     sample: RowSample | None = None
     """Some of the rows that left the stage, if the plan asked for them."""
+    stacks: Stacks = field(default_factory=dict)
+    """What its code was seen doing, if the plan asked for that."""

@@ -177,7 +177,7 @@ class JobProgress:
 def level_plans(
     job: JobDefinition, progress: JobProgress, epoch: EpochId, run_id: str, attempt_number: int, now_ms: int,
     sources: Mapping[tuple[int, int], SourcePlan], limit_ms: float | None = None,
-    sampled: frozenset[int] = frozenset(),
+    sampled: frozenset[int] = frozenset(), profiled: frozenset[int] = frozenset(),
 ) -> list[LevelPlan]:  # fmt: skip
     """What the tasks of each level are told."""
     plans = []
@@ -187,7 +187,9 @@ def level_plans(
             for stage_id in stage_ids
             for subtask in range(job.stages.stages[stage_id].parallelism)
         )
-        plans.append(LevelPlan(epoch, run_id, attempt_number, now_ms, level, subtasks, limit_ms, sampled))
+        plans.append(
+            LevelPlan(epoch, run_id, attempt_number, now_ms, level, subtasks, limit_ms, sampled, profiled)
+        )
     return plans
 
 

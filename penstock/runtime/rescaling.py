@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -19,9 +20,11 @@ from penstock.common.errors import ValidationError
 from penstock.common.ids import OperatorUid
 from penstock.graph.stream_graph import GraphSettings, StreamGraph, StreamNode, build_stream_graph
 from penstock.graph.transformations import Transformation
+from penstock.runtime.history import now_ms
 from penstock.runtime.plan import JobDefinition
 from penstock.runtime.progress import JobProgress, SplitState
 from penstock.runtime.source_planner import SourcePlanner
+from penstock.runtime.statistics import JobStatistics
 
 if TYPE_CHECKING:
     from penstock.runtime.coordinator import EpochRunner
@@ -30,6 +33,10 @@ LOG = logging.getLogger(__name__)
 
 Wanted = int | Mapping[str, int]
 LOOK_SECONDS = 1.0
+
+UPDATE_REQUIREMENT = "UPDATE_REQUIREMENT"
+NEW_RESOURCE_AVAILABLE = "NEW_RESOURCE_AVAILABLE"
+"""Why a job is rescaled, in Flink's words: somebody asked, or Spark has more or fewer cores."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +104,21 @@ def _check(number: int, whose: str) -> None:
         raise ValidationError(f"{number!r} is not a parallelism for {whose}", do="use a number from 1 on")
 
 
+def follow_cores(graph: StreamGraph, cores: int) -> dict[str, int]:
+    """Parallelism by uid in reactive mode; empty where nothing can follow.
+
+    As in Flink a parallelism that the program has set does not count there, only a max parallelism does. What has
+    been set to 1 stays at 1 all the same: a stream may have been made one because it has to be.
+    """
+    if graph.settings.batch_mode:
+        return {}
+    return {
+        str(node.uid): min(cores, node.max_parallelism)
+        for node in graph.nodes
+        if node.transformation.parallelism != 1
+    }
+
+
 def dealt_out(progress: JobProgress, nodes: Sequence[StreamNode]) -> JobProgress:
     """Splits that are not read to their end, round-robin over the subtasks that their source has now."""
     splits = dict(progress.splits)
@@ -123,6 +145,23 @@ def planners_of(
     return [
         SourcePlanner(node, job.configuration, former.get(node.uid)) for node in graph.nodes if node.is_source
     ]
+
+
+@contextmanager
+def told_of(statistics: JobStatistics, cause: str) -> Iterator[None]:
+    """Notes what becomes of a rescaling: done, needless, or failed."""
+    began, before, failure = now_ms(), _parallelism(statistics), None
+    try:
+        yield
+    except Exception as error:
+        failure = f"{type(error).__name__}: {error}"
+        raise
+    finally:
+        statistics.rescales.add(cause, began, before, _parallelism(statistics), failure)
+
+
+def _parallelism(statistics: JobStatistics) -> dict[str, int]:
+    return {str(node.uid): node.parallelism for node in statistics.job.graph.nodes}
 
 
 class Reactive:

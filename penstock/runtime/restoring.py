@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from penstock.checkpoint.handles import OperatorSubtaskState
@@ -15,6 +16,8 @@ from penstock.checkpoint.storage import CheckpointStorage
 from penstock.common.configuration import Configuration
 from penstock.common.errors import DamagedStateError, NotSupportedError
 from penstock.common.options import CheckpointingOptions, StateOptions
+from penstock.connectors.sink import Committer
+from penstock.connectors.source import SplitEnumerator
 from penstock.graph.stream_graph import StreamGraph
 from penstock.runtime.history import CheckpointRecord, now_ms
 from penstock.runtime.plan import JobDefinition
@@ -33,14 +36,20 @@ class RestorePoint:
 
 
 def find_restore_point(
-    storage: CheckpointStorage, configuration: Configuration, resumes: bool, run: RunAll = one_by_one
+    storage: CheckpointStorage,
+    configuration: Configuration,
+    resumes: bool,
+    run: RunAll = one_by_one,
+    against_going_back: Callable[[CheckpointMetadata], str | None] | None = None,
 ) -> RestorePoint | None:
     """The job's own newest complete checkpoint, else the one that the configuration names.
 
-    `run` is where the parts of a savepoint are read.
+    Args:
+        run: Where the parts of a savepoint are read.
+        against_going_back: What speaks against an older checkpoint if the newest is damaged; by default everything.
     """
     path = configuration.get(StateOptions.RECOVERY_PATH)
-    own = _own_newest(storage, path) if resumes else None
+    own = _own_newest(storage, path, against_going_back) if resumes else None
     if own is not None:
         return RestorePoint(own)
     if path is None:
@@ -55,13 +64,50 @@ def find_restore_point(
     return RestorePoint(metadata if claims else _with_own_files(metadata, storage), path, claims)
 
 
-def _own_newest(storage: CheckpointStorage, named: str | None) -> CheckpointMetadata | None:
+def _own_newest(
+    storage: CheckpointStorage,
+    named: str | None,
+    against_going_back: Callable[[CheckpointMetadata], str | None] | None,
+) -> CheckpointMetadata | None:
     try:
         return storage.newest_complete()
-    except DamagedStateError:
-        if named is None:
+    except DamagedStateError as damaged:
+        if named is not None:
+            return None  # somebody has said what to use instead
+        older = storage.newest_intact() if against_going_back is not None else None
+        if older is None or against_going_back is None:
             raise
-        return None  # somebody has said what to use instead
+        reason = against_going_back(older)
+        if reason is not None:
+            damaged.do = (
+                f"{damaged.do}\nIt is not gone on from the newest of them by itself, because {reason}."
+            )
+            raise
+        LOG.warning(
+            "%s: %s; the job goes on from the checkpoint before, %d, and runs again what came after it",
+            damaged.where,
+            damaged.what,
+            older.epoch,
+        )
+        return older
+
+
+def what_is_against_going_back(
+    committers: Mapping[str, Committer], enumerators: Mapping[str, SplitEnumerator]
+) -> str | None:
+    """Why a job cannot run published epochs again without a trace; None if it can.
+
+    The next epoch after an older checkpoint has its number again, but another cut of the input. A sink that has
+    published the number would show elements twice or pass over them, and a source may not have them any more.
+    """
+    for name, committer in committers.items():
+        if not committer.repeats_harmlessly:
+            return f"sink {name} may have published later output, which would be there twice"
+    for name, enumerator in enumerators.items():
+        told = type(enumerator).on_committed is not SplitEnumerator.on_committed
+        if told and not enumerator.reads_committed_again:
+            return f"source {name} has acknowledged later input, which cannot be read again"
+    return None
 
 
 def tell_restore_point(job_name: str, point: RestorePoint, storage: CheckpointStorage) -> None:

@@ -11,7 +11,6 @@ What leaves a stage is shown; of a stage that ends in a sink, what goes into the
 from __future__ import annotations
 
 import math
-import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.common.table_type import TableTypeInfo
 from penstock.common.types import Row
+from penstock.runtime.watched import Watched
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -96,30 +96,11 @@ def _cell(value: Any) -> Any:
     return text if len(text) <= _CELL_CHARACTERS else text[:_CELL_CHARACTERS] + "…"
 
 
-class Sampling:
+class Sampling(Watched[RowSample]):
     """The driver's side; may be used from any thread."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._until: dict[int, float] = {}
-        self._found: dict[int, RowSample] = {}
-
-    def look(self, stage: int) -> RowSample:
-        """What was seen last of a stage, which is watched from now on for a while."""
-        with self._lock:
-            self._until[stage] = self._clock() + _WATCHED_SECONDS
-            return self._found.get(stage, RowSample())
-
-    def watched(self) -> frozenset[int]:
-        """The stages that somebody looks at; what was seen of others is forgotten."""
-        if not self._until:
-            return frozenset()
-        now = self._clock()
-        with self._lock:
-            self._until = {stage: until for stage, until in self._until.items() if until > now}
-            self._found = {stage: found for stage, found in self._found.items() if stage in self._until}
-            return frozenset(self._until)
+        super().__init__(_WATCHED_SECONDS, RowSample(), clock)
 
     def take(self, reports: Iterable[SubtaskReport]) -> None:
         """The reports of an epoch that was committed; subtasks share the places."""

@@ -93,7 +93,6 @@ class StageInstance:
         self._bytes_out = 0
         self._clock = EpochClock()
         self._storage: CheckpointStorage = job.storage
-        self._opened = False
         self._writers: list[tuple[int, Any]] = []
         self.nodes: dict[int, NodeRuntime] = {
             node_id: self._make_node(job.graph.nodes[node_id], attempt_number) for node_id in stage.acts[act]
@@ -254,18 +253,22 @@ class StageInstance:
         for node_id, node in self.nodes.items():
             plan = mine.nodes[node_id]
             context = node.operator.context
+            node.snapshot_ms = 0.0
             if context.keyed_state is not None and plan.keyed is not None:
+                began = time.perf_counter()
                 snapshots[node_id] = context.keyed_state.begin_epoch(
                     plan.keyed, self._clock.processing_time_ms
                 )
+                if snapshots[node_id] is not None:
+                    node.snapshot_ms = (time.perf_counter() - began) * 1000
             if not warm:
                 self._restore_operator_state(node, plan)
-            if not self._opened and not _was_ended(plan):
+            if not node.opened and not _was_ended(plan):
                 node.operator.open()
+                node.opened = True
             if not warm:
                 self._restore_node(node, plan)
                 self._feeding.waiting += tuple(w for blob in plan.waiting for w in self._load(blob))
-        self._opened = True
         reach(Point.STATE_READY)
         return snapshots
 
@@ -364,7 +367,9 @@ class StageInstance:
             wakeup = None if node.ended else operator.next_processing_timer()
             if wakeup is not None:
                 wakeups.append(wakeup)
+            began = time.perf_counter()
             state = self._state_of(node, plan, mine.nodes[node_id], snapshots.get(node_id))
+            state_ms = node.snapshot_ms + (time.perf_counter() - began) * 1000
             reports.append(
                 NodeReport(
                     uid=operator.context.uid,
@@ -377,6 +382,7 @@ class StageInstance:
                     ended=node.ended,
                     metrics=_metrics(operator),
                     dead_letters=() if (found := operator.context.dead_letters) is None else found.taken(),
+                    state_ms=state_ms,
                 )
             )
         busy_ms = (time.perf_counter() - started) * 1000
@@ -453,7 +459,7 @@ class StageInstance:
     def close(self) -> None:
         """The job is over, or this copy is of no more use."""
         for node in self.nodes.values():
-            if self._opened:
+            if node.opened:
                 node.operator.close()
             if node.operator.context.keyed_state is not None:
                 node.operator.context.keyed_state.close()

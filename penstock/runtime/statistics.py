@@ -11,18 +11,21 @@ import statistics
 import time
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from penstock.common.config_values import parse_value
 from penstock.common.ids import EpochId, OperatorUid
 from penstock.common.options import option
 from penstock.functions.accumulators import merge_accumulators
+from penstock.graph.stages import Stage
 from penstock.runtime.history import (
     CheckpointHistory,
     CheckpointRecord,
     ExceptionHistory,
     Lifecycle,
+    OperatorSize,
+    RescaleHistory,
     SizeBook,
     now_ms,
     sizes_of,
@@ -85,6 +88,11 @@ class SubtaskTotals:
     waiting: int = 0
     ended_ms: int = -1
 
+    def joined(self, other: SubtaskTotals) -> SubtaskTotals:
+        """With what another subtask has counted; times stay this one's."""
+        names = ("records_in", "records_out", "bytes_in", "bytes_out")
+        return replace(self, **{name: getattr(self, name) + getattr(other, name) for name in names})
+
     def numbers(self) -> tuple[float, ...]:
         """For rates, in the order of the fields."""
         return (
@@ -121,8 +129,31 @@ class JobStatistics:
         configuration = self.job.configuration if self.job is not None else {}
         self.checkpoints = CheckpointHistory(_configured(configuration, "web.checkpoints.history"))
         self.exceptions = ExceptionHistory(_configured(configuration, "web.exception-history-size"))
+        self.rescales = RescaleHistory(
+            _configured(configuration, "web.adaptive-scheduler.rescale-history.size")
+        )
+        self.least: dict[OperatorUid, int] = {}
+        """The smallest parallelism that somebody has asked for, by operator; 1 if nobody has."""
         self._sizes = SizeBook()
         self._shape = _Shape(self.job) if self.job is not None else _Shape.of_nothing()
+
+    def rescaled(self, job: JobDefinition) -> None:
+        """The job goes on with other numbers.
+
+        A stage is known by its operators, whatever its number is now. What subtasks had counted that are there no
+        more is added to others, so that a vertex has what it had; how fast that goes is measured anew.
+        """
+        numbers = {_operators_of(job, stage): stage for stage in job.stages.stages}
+        moved: dict[tuple[int, int], SubtaskTotals] = {}
+        for stage in self.job.stages.stages:
+            target = numbers.get(_operators_of(self.job, stage))
+            for subtask in range(stage.parallelism if target is not None else 0):
+                totals = self.subtasks.get((stage.id, subtask))
+                if target is not None and totals is not None:
+                    place = (target.id, subtask % target.parallelism)
+                    moved[place] = moved[place].joined(totals) if place in moved else totals
+        self.job, self.subtasks, self.workers = job, moved, {}
+        self.rates, self._shape = Rates(), _Shape(job)
 
     def now(self, activity: str) -> None:
         """The loop begins something; going on with the same is no beginning."""
@@ -217,7 +248,13 @@ class JobStatistics:
         path: str | None,
     ) -> None:  # fmt: skip
         measured = [
-            (report.stage, report.subtask, *self._sizes.measure(node.uid, report.subtask, node.state))
+            (
+                report.stage,
+                report.subtask,
+                OperatorSize(
+                    node.uid, *self._sizes.measure(node.uid, report.subtask, node.state), node.state_ms
+                ),
+            )
             for report in reports
             for node in report.nodes
         ]
@@ -245,11 +282,16 @@ class JobStatistics:
 
     @property
     def median_epoch_ms(self) -> float:
-        return statistics.median(t.total_ms for t in self.recent) if self.recent else 0.0
+        lengths = [timing.total_ms for timing in list(self.recent)]  # a copy: the loop adds to it meanwhile
+        return statistics.median(lengths) if lengths else 0.0
 
     def accumulators(self) -> dict[str, Any]:
         """The user's accumulators, merged over operators and subtasks."""
         return merge_accumulators(m.get("accumulators", {}) for m in list(self.metrics.values()))
+
+
+def _operators_of(job: JobDefinition, stage: Stage) -> tuple[OperatorUid, ...]:
+    return tuple(job.graph.nodes[node].uid for node in stage.nodes)
 
 
 class _Shape:

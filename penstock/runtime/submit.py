@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import cloudpickle
 
 from penstock.checkpoint.claims import claim
+from penstock.checkpoint.metadata import CheckpointMetadata
 from penstock.checkpoint.savepoint import RunAll, one_by_one, write_savepoint
 from penstock.checkpoint.storage import CheckpointStorage
 from penstock.common.config_check import check_configuration
@@ -73,10 +74,12 @@ from penstock.runtime.restoring import (
     restored_record,
     tell_no_directory,
     tell_restore_point,
+    what_is_against_going_back,
 )
 from penstock.runtime.running_job import RunningJob
 from penstock.runtime.source_planner import SourcePlanner
 from penstock.runtime.spark.epoch_job import EpochJobs
+from penstock.runtime.spark.resources import check_resources, most_of, settings_for
 from penstock.runtime.spark.session import get_spark
 from penstock.runtime.spark.slots import Slots
 from penstock.runtime.spark.workers import run_in_tasks
@@ -225,8 +228,7 @@ def _reactive(configuration: Configuration) -> Reactive | None:
     if mode != "reactive":
         raise ValidationError(f"{REACTIVE_MODE} is '{mode}'", do="use reactive, or leave it out")
     spark = get_spark(_spark_options(configuration)).sparkContext
-    slots = Slots(spark)
-    return Reactive(lambda: len(slots.current()))
+    return Reactive(Slots(spark).tasks_at_once)
 
 
 def _comfortable_bytes(limit_bytes: int | None) -> int:
@@ -400,7 +402,23 @@ def _restored(
 ) -> tuple[RestorePoint | None, JobProgress | None, dict[OperatorUid, Any]]:
     """What to start from: the checkpoint, progress and enumerator states; its output is published once more."""
     storage, resumes = job.storage, place.durable and place.identity.resumes
-    point = find_restore_point(storage, configuration, resumes, run)
+
+    def against_going_back(older: CheckpointMetadata) -> str | None:
+        named = {node.uid: f"'{node.name}' (uid {node.uid})" for node in graph.nodes}
+        states = {uid: source.enumerator for uid, source in older.sources.items()}
+        planners = [
+            SourcePlanner(n, job.configuration, states.get(n.uid)) for n in graph.nodes if n.is_source
+        ]
+        try:
+            return what_is_against_going_back(
+                {named.get(uid, uid): committer for uid, committer in committers.items()},
+                {named[planner.node.uid]: planner.enumerator for planner in planners},
+            )
+        finally:
+            for planner in planners:
+                planner.enumerator.close()
+
+    point = find_restore_point(storage, configuration, resumes, run, against_going_back)
     if point is None:
         return None, None, {}
     reach(Point.RESTORE_FOUND)
@@ -419,8 +437,14 @@ def _restored(
 
 
 def _on_spark(job: JobDefinition, configuration: Configuration) -> EpochRunner:
+    wanted = most_of(node.transformation.slot_resources for node in job.graph.nodes)
+    options = _spark_options(configuration)
+    if wanted is not None and not options.get("spark.master", "local").startswith("local"):
+        options = settings_for(wanted, options)
     with starting("starting Spark", job.configuration):
-        context = get_spark(_spark_options(configuration)).sparkContext
+        context = get_spark(options).sparkContext
+    if wanted is not None:
+        check_resources(wanted, dict(context.getConf().getAll()), context.master.startswith("local"))
     if not context.master.startswith("local") and not configuration.get(CheckpointingOptions.DIRECTORY):
         raise ValidationError(
             f"a job on the cluster {context.master} needs a checkpoint directory that all its hosts can reach",

@@ -11,6 +11,7 @@ from __future__ import annotations
 import pickle
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -31,6 +32,7 @@ from penstock.runtime.memory_guard import (
     memory_error,
 )
 from penstock.runtime.plan import JobDefinition, LevelPlan, SubtaskReport
+from penstock.runtime.profiling import profiled
 from penstock.runtime.stage import Carried, Item, Outgoing, StageInstance, repeat_end, towards_act
 from penstock.runtime.unforeseen import placed, told
 
@@ -284,6 +286,8 @@ class LevelTask:
                 return
             instance = WORKER.instance(job, plan, partition, act)
             items = instance.run_epoch(plan, mine, parcels, tables, token, limit_ms)
+            if instance.stage.id in plan.profiled:
+                items = profiled(items)
             for item in GUARD.watched(items, limit_bytes):
                 yield _with_growth(item) if isinstance(item, SubtaskReport) else item
             if instance.ended:
@@ -322,6 +326,7 @@ def merged(before: SubtaskReport | None, report: SubtaskReport) -> SubtaskReport
         waiting=before.waiting + report.waiting,
         heard={**before.heard, **report.heard},
         sample=report.sample or before.sample,
+        stacks=dict(Counter(before.stacks) + Counter(report.stacks)) if before.stacks else report.stacks,
         growth_bytes=max(before.growth_bytes, report.growth_bytes),
     )
 

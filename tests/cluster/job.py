@@ -1,7 +1,8 @@
 """A keyed job for a cluster, in a process of its own: counts endless numbers by key, in small epochs.
 
 usage: job.py MASTER CHECKPOINTS EPOCHS [key=value …]
-Prints a line of JSON: the counts, and how often subtasks had their state in memory in each epoch.
+Prints a line of JSON: the counts, how often subtasks had their state in memory in each epoch, and the parallelisms
+that the job has had. `rescale=2` asks for one after the first rows; with `until=3` it ends some rows after that.
 """
 
 from __future__ import annotations
@@ -42,11 +43,13 @@ def main() -> None:
         "execution.checkpointing.dir": checkpoints,
         "execution.epoch.max-records": str(ROWS_PER_EPOCH // 3),
         "execution.runtime-mode": "STREAMING",
+        "parallelism.default": "3",
     }
-    for key, value in {**settings, **dict(a.split("=", 1) for a in sys.argv[4:])}.items():
+    given = dict(argument.split("=", 1) for argument in sys.argv[4:])
+    rescale, until = given.pop("rescale", None), given.pop("until", None)
+    for key, value in {**settings, **given}.items():
         configuration.set_string(key, value)
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
-    env.set_parallelism(3)
     numbers = NumberSequenceSource(0, epochs * ROWS_PER_EPOCH - 1)
     stream = env.from_source(numbers, WatermarkStrategy.no_watermarks(), "numbers", Types.LONG())
     counts = stream.key_by(lambda v: v % KEYS, key_type=Types.LONG()).process(
@@ -55,14 +58,28 @@ def main() -> None:
     sink = CollectSink(counts._transformation.output_type)
     end = SinkTransformation("collect", (counts._transformation,), parallelism=1, sink=sink)
     job = submit_job([end], configuration, "cluster job")
-    rows = []
+    rows: list[Any] = []
+    seen: list[int] = []
+    ends_at = None
     for row in sink.iterator(job):
         rows.append(tuple(row))
+        parallelism = max(node.parallelism for node in job.coordinator.job.graph.nodes)
+        if parallelism not in seen[-1:]:
+            seen.append(parallelism)
         if len(rows) % 100 == 0:
-            sys.stderr.write(f"{len(rows)} rows\n")
+            sys.stderr.write(f"{len(rows)} rows, parallelism {parallelism}\n")
             sys.stderr.flush()
+            if rescale is not None:
+                job.rescale(int(rescale))
+                rescale = None
+        if until is not None and ends_at is None and parallelism == int(until):
+            ends_at = len(rows) + 5 * ROWS_PER_EPOCH
+        if len(rows) == ends_at:
+            job.cancel()
+            break
     warm = [(t.warm, t.subtasks) for t in job.statistics.recent]
-    sys.stdout.write(json.dumps({"rows": rows, "warm": warm, "restarts": job.statistics.restarts}) + "\n")
+    told = {"rows": rows, "warm": warm, "restarts": job.statistics.restarts, "parallelism": seen}
+    sys.stdout.write(json.dumps(told) + "\n")
 
 
 if __name__ == "__main__":

@@ -86,12 +86,20 @@ class Job:
             self._process.kill()
 
 
-def counts_agree(rows: list[list[int]], epochs: int) -> bool:
-    """Every number once, and the counts of a key are 1, 2, 3 …, in whichever order its numbers came."""
+def counts_agree(rows: list[list[int]], epochs: int | None = None) -> bool:
+    """Every number once, and the counts of a key are 1, 2, 3 …, in whichever order its numbers came.
+
+    Without `epochs` the job was ended before it had come to its last number, after whole epochs or not.
+    """
     by_key: dict[int, list[int]] = {}
     for number, count in rows:
         by_key.setdefault(number % KEYS, []).append(count)
-    once = sorted(number for number, _ in rows) == list(range(epochs * ROWS_PER_EPOCH))
+    numbers = sorted(number for number, _ in rows)
+    once = (
+        len(set(numbers)) == len(numbers)
+        if epochs is None
+        else numbers == list(range(epochs * ROWS_PER_EPOCH))
+    )
     return once and all(sorted(found) == list(range(1, len(found) + 1)) for found in by_key.values())
 
 
@@ -114,6 +122,25 @@ def test_a_job_goes_on_when_an_executor_is_killed(cluster: SparkCluster, tmp_pat
         assert counts_agree(job.result()["rows"], 2 * EPOCHS)
     finally:
         job.stop()
+
+
+def test_a_job_is_rescaled_while_it_runs(cluster: SparkCluster, tmp_path: pathlib.Path) -> None:
+    result = Job(cluster, tmp_path, EPOCHS, "rescale=2").result()
+    assert counts_agree(result["rows"], EPOCHS)
+    assert result["parallelism"] == [3, 2] and result["restarts"] == 0
+
+
+def test_a_reactive_job_follows_the_executors_that_come(tmp_path: pathlib.Path) -> None:
+    with spark_cluster(workers=1) as growing:
+        job = Job(growing, tmp_path, 100 * EPOCHS, "scheduler-mode=reactive", "until=2")
+        try:
+            job.wait_for_rows()
+            growing.add_worker()
+            result = job.result()
+        finally:
+            job.stop()
+    # Each key's counts of rows that were seen follow each other, before and after.
+    assert counts_agree(result["rows"]) and result["parallelism"][-2:] == [1, 2]
 
 
 def test_executors_without_penstock_are_sent_it(cluster: SparkCluster, tmp_path: pathlib.Path) -> None:

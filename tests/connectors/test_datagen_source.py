@@ -65,6 +65,15 @@ def test_an_unbounded_generator_never_ends():
     assert not loop.ended and loop.values == [2 * i for i in range(len(loop.values))]
 
 
+def test_an_unbounded_generator_deals_its_indexes_out_in_turn_and_goes_on_after_a_failure():
+    loop = SourceLoop(DataGeneratorSource(double), parallelism=3, max_records=4)
+    loop.run_epoch()
+    assert sorted(loop.values) == [2 * i for i in range(12)]
+    loop.recover()
+    loop.run_epoch()
+    assert sorted(loop.values) == [2 * i for i in range(24)]
+
+
 def test_settings_that_cannot_be_are_refused():
     with pytest.raises(ValidationError, match="must be positive"):
         RateLimiterStrategy.per_second(0)

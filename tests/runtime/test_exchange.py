@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.common.errors import InvariantError, ValidationError
+from penstock.common.errors import InvariantError, TypeMismatchError, ValidationError
 from penstock.common.typeinfo import Types
 from penstock.graph.stream_graph import GraphSettings, StreamGraph, build_stream_graph
 from penstock.graph.transformations import (
@@ -134,3 +134,15 @@ def test_a_lost_parcel_is_noticed() -> None:
     graph = edge_graph(Partitioner(PartitionerKind.GLOBAL), 1, 1)
     with pytest.raises(InvariantError, match="sender 0: got parcels"):
         gather(graph, [0], 0, [])
+
+
+@pytest.mark.parametrize("wrong", [1 << 63, -(1 << 63) - 1, 0.5])
+def test_a_timestamp_that_is_no_number_of_64_bits_names_the_operator_and_the_element(wrong: Any) -> None:
+    graph = edge_graph(by_key, 1, 2, Types.LONG())
+    writer = ExchangeWriter(graph, graph.edges[0], 0, seed=1)
+    writer.begin(ChannelStatus())
+    writer.route([7, 14, 21], [(1 << 63) - 1, wrong, 0])
+    with pytest.raises(TypeMismatchError) as caught:
+        list(writer.finish())
+    assert str(wrong) in caught.value.what
+    assert caught.value.where == "output of operator 's', subtask 1; element 14"

@@ -14,7 +14,9 @@ from penstock.runtime.history import (
     CheckpointRecord,
     ExceptionHistory,
     Lifecycle,
+    OperatorSize,
     SizeBook,
+    sizes_of,
 )
 from penstock.runtime.rates import Rates
 
@@ -36,6 +38,29 @@ def test_a_checkpoint_wrote_what_is_new_since_the_last_one() -> None:
     assert book.measure("a", 1, state(7)) == (7, 7)
 
 
+def test_deltas_that_are_packed_beside_the_job_are_not_written_by_a_checkpoint() -> None:
+    book = SizeBook()
+    for count in range(1, 5):
+        book.measure("a", 0, state(*[10] * count, snapshot=500))
+    kept = FileRef("delta-3", 10, ""), FileRef("delta-4", 6, "")
+    handle = KeyedStateHandle(
+        EpochId(5), 0, 127, FileRef("snapshot-500", 500, ""), (FileRef("p", 20, ""), *kept)
+    )
+    assert book.measure("a", 0, OperatorSubtaskState(handle)) == (536, 6)
+
+
+def test_sizes_and_times_are_told_by_operator_and_added_up_by_subtask() -> None:
+    items = [
+        (0, 1, OperatorSize("a", 5, 4, 2.0)),
+        (0, 1, OperatorSize("b", 1, 1, 0.5)),
+        (0, 0, OperatorSize("a", 7, 7)),
+    ]
+    first, second = sizes_of(items, ack_ms=9)
+    assert (first.subtask, first.state_bytes, first.write_ms) == (0, 7, 0)
+    assert (second.subtask, second.state_bytes, second.written_bytes, second.write_ms) == (1, 6, 5, 2.5)
+    assert [operator.uid for operator in second.operators] == ["a", "b"]
+
+
 def test_the_last_checkpoints_are_kept_and_all_are_counted() -> None:
     history = CheckpointHistory(size=2)
     for number in range(1, 6):
@@ -47,8 +72,10 @@ def test_the_last_checkpoints_are_kept_and_all_are_counted() -> None:
 
 def test_a_savepoint_stands_beside_the_checkpoint_it_was_made_of() -> None:
     history = CheckpointHistory(size=5)
-    history.add(CheckpointRecord(1, "COMPLETED", 0, 1))
+    sizes = sizes_of([(0, 0, OperatorSize("a", 9, 2, 1.0))], 1)
+    history.add(CheckpointRecord(1, "COMPLETED", 0, 1, sizes))
     history.savepoint_of("/sp", 0, 1, stops_job=True)
+    assert history.latest["savepoint"].written_bytes == 9 and history.latest["completed"].written_bytes == 2
     assert history.latest["savepoint"].path == "/sp" and history.latest["completed"].path is None
 
 

@@ -13,9 +13,10 @@ from penstock.common.errors import JobEndedError, ValidationError
 from penstock.connectors.collect import CollectSink
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.window import SlidingEventTimeWindows
+from penstock.graph.stream_graph import GraphSettings, build_stream_graph
 from penstock.graph.transformations import SinkTransformation
 from penstock.runtime.in_process import forget
-from penstock.runtime.rescaling import Reactive
+from penstock.runtime.rescaling import Reactive, follow_cores
 from penstock.sql.streaming import jobs
 from tests.connectors.scripted import in_this_process
 from tests.runtime.in_process import start
@@ -153,3 +154,15 @@ def test_reactive_mode_follows_the_cores_and_looks_now_and_then() -> None:
     assert reactive.change() == 4
     now[0] = 4.0
     assert reactive.change() is None
+
+
+def test_reactive_mode_ignores_what_the_program_has_set_but_one_and_a_max_parallelism() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    numbers = env.from_sequence(0, 9).set_parallelism(1).uid("alone")
+    few = numbers.map(lambda v: v).set_parallelism(2).set_max_parallelism(3).uid("few")
+    many = few.map(lambda v: v).set_parallelism(7).uid("many")
+    last = many.map(lambda v: v).uid("last")
+    graph = build_stream_graph([last._transformation], GraphSettings(parallelism=1))
+    assert follow_cores(graph, 5) == {"few": 3, "many": 5, "last": 5}
+    in_batch = build_stream_graph([last._transformation], GraphSettings(parallelism=1, batch_mode=True))
+    assert follow_cores(in_batch, 5) == {}

@@ -26,7 +26,7 @@ from penstock.common.errors import (
     UserFunctionError,
     ValidationError,
 )
-from penstock.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from penstock.datastream import KeyedProcessFunction, MapFunction, StreamExecutionEnvironment
 from penstock.datastream.state import ValueStateDescriptor
 from penstock.runtime import coordinator, job_registry
 from penstock.runtime.in_process import forget
@@ -227,3 +227,30 @@ def test_a_damaged_state_file_names_the_savepoints_that_are_usable(tmp_path: pat
     error = caught.value.__cause__
     assert isinstance(error, DamagedStateError) and error.do is not None
     assert error.do.splitlines()[1:] == [saved[1]]
+
+
+class Strict(MapFunction):
+    """As users write them: what `close()` frees, `open()` has made."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.closed: list[str] = []
+
+    def map(self, value: int) -> int:
+        return value
+
+    def close(self) -> None:
+        self.closed.append("yes")
+
+
+def test_an_operator_that_had_ended_when_its_worker_was_lost_is_not_closed_unopened() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+    short = env.from_collection([1, 2], Types.LONG()).map(Strict(), Types.LONG())
+    both = short.union(env.from_collection(NUMBERS, Types.LONG()).map(Strict(), Types.LONG()))
+    lost: list[int] = []
+
+    def lose(plan: Any, partition: int) -> None:
+        if plan.epoch == 4 and not lost:
+            lost.append(plan.epoch)
+            forget()
+
+    assert sorted(collect(both, SETTINGS, lose)) == sorted([1, 2, *NUMBERS]) and lost

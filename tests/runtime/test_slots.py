@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from penstock.runtime.spark.slots import MOST_LANES, Executor, Slot, assign, lanes_of
+from typing import Any
+
+import pytest
+
+from penstock.runtime.spark.slots import MOST_LANES, Executor, Slot, Slots, assign, lanes_of
 
 A, B, C = Executor("0", "host-a"), Executor("1", "host-b"), Executor("2", "host-a")
 
@@ -52,3 +56,35 @@ def test_slots_of_a_large_executor_share_lanes() -> None:
     assert len(slots) == 3 * MOST_LANES
     assert {len(members) for members in lanes_of(slots).values()} == {3}
     assert len(lanes_of(slots)) == MOST_LANES
+
+
+def test_slots_of_a_lost_executor_stay_but_fewer_tasks_run_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    alive, now = [A, B, C], [0.0]
+
+    class Context:
+        """What `Slots` asks of Spark."""
+
+        master = "spark://here"
+        defaultParallelism = 2
+
+        def getConf(self) -> dict[str, str]:
+            return {}
+
+        @property
+        def _jsc(self) -> Any:
+            return self
+
+        sc = getExecutorIds = lambda self: self
+
+        def toString(self) -> str:
+            return str(alive)
+
+    monkeypatch.setattr(Slots, "_executors", lambda self, spark: (list(alive), 2))
+    slots = Slots(Context(), lambda: now[0])  # type: ignore[arg-type]
+    assert (slots.tasks_at_once(), len(slots.current())) == (6, 6)
+    alive.remove(B)
+    now[0] = 2.0
+    assert (slots.tasks_at_once(), len(slots.current())) == (4, 6)
+    alive.clear()
+    now[0] = 4.0
+    assert slots.tasks_at_once() == 4  # nobody is there for a moment: that is no parallelism

@@ -25,3 +25,16 @@ def test_counters_of_operators_add_up_over_subtasks_each_of_which_counts_on() ->
     (totals,) = statistics.operators.values()
     assert totals.counters == {"numLateRecordsDropped": 3}
     assert statistics.accumulators() == {}
+
+
+def test_epochs_end_while_their_median_is_read() -> None:
+    stats = JobStatistics(None)  # type: ignore[arg-type]
+
+    class Timing:
+        @property
+        def total_ms(self) -> float:
+            stats.recent.append(self)  # type: ignore[arg-type]
+            return 5.0
+
+    stats.recent.extend([Timing(), Timing()])  # type: ignore[list-item]
+    assert stats.median_epoch_ms == 5.0 and len(stats.recent) == 4

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import pathlib
 import pwd
@@ -11,7 +13,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import pytest
 
@@ -43,8 +45,22 @@ def _program(name: str, folders: Sequence[str]) -> str | None:
     return shutil.which(name, path=places)
 
 
+@contextlib.contextmanager
+def packages_locked() -> Iterator[None]:
+    """One test run at a time fetches packages: parts of `make test` run side by side, and apt-get does not wait."""
+    place = pathlib.Path(tempfile.gettempdir()) / f"penstock-packages-{os.getuid()}.lock"
+    with place.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def _install(package: str) -> None:
     """RUNLEVEL=1 keeps the package from starting a service."""
+    with packages_locked():
+        _install_now(package)
+
+
+def _install_now(package: str) -> None:
     quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}
     apt = [*([] if os.geteuid() == 0 else ["sudo", "-n", "-E"]), "apt-get", "-o", "DPkg::Lock::Timeout=120"]
     command = [*apt, "install", "-y", "--no-install-recommends", package]

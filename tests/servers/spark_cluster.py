@@ -17,7 +17,8 @@ import pyspark
 
 from tests.servers.process import free_port
 
-_START_S = 90
+_START_S = 400
+"""A JVM took more than 90 s to come up where twenty others wanted each core."""
 
 
 class SparkCluster:
@@ -28,13 +29,17 @@ class SparkCluster:
         self._processes: list[subprocess.Popen[bytes]] = []
         port, self._web = free_port(), free_port()
         self.url = f"spark://127.0.0.1:{port}"
-        self._start("master", "master.Master", "--port", str(port), "--webui-port", str(self._web))
-        self._wait_for_workers(0)
         self._cores, self._memory = cores, memory
         self._workers = 0
-        for _ in range(workers):
-            self.add_worker()
-        self._wait_for_workers(workers)
+        try:
+            self._start("master", "master.Master", "--port", str(port), "--webui-port", str(self._web))
+            self._wait_for_workers(0)
+            for _ in range(workers):
+                self.add_worker()
+            self._wait_for_workers(workers)
+        except BaseException:
+            self.stop()
+            raise
 
     def add_worker(self) -> None:
         """Starts one more; it comes when it comes."""

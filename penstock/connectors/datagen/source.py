@@ -1,11 +1,13 @@
 """A source whose record number i is `generator(i)`: exactly reproducible, because the position is i.
 
-The indexes 0 to count-1 are cut into ranges like a number sequence, and `ranges.py` keeps a rate limit.
+The indexes 0 to count-1 are cut into ranges like a number sequence, as in Flink, and `ranges.py` keeps a rate limit.
+Those of a source without an end are dealt out in turn: cut into ranges, all but the first would begin with numbers of
+which a program can make neither times nor keys.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,6 +57,7 @@ class RateLimiterStrategy:
 
     @staticmethod
     def per_second(records_per_second: float) -> RateLimiterStrategy:
+        """So many records per second, over all subtasks together."""
         return RateLimiterStrategy(records_per_second)
 
     @staticmethod
@@ -64,6 +67,7 @@ class RateLimiterStrategy:
 
     @staticmethod
     def per_checkpoint(records_per_checkpoint: int) -> RateLimiterStrategy:
+        """Refused: how long an epoch is, and so a checkpoint, is decided while the job runs."""
         raise NotSupportedError(
             "RateLimiterStrategy.per_checkpoint",
             "every epoch is a checkpoint here, and its length is the coordinator's choice",
@@ -71,12 +75,20 @@ class RateLimiterStrategy:
         )
 
 
+@dataclass(frozen=True)
+class DealtSplit(NumberSequenceSplit):
+    """Every `lanes`-th index from `lane` on; positions count the split's own records."""
+
+    lane: int
+    lanes: int
+
+
 class DataGeneratorSource(Source):
     """Produces `generator(0)`, `generator(1)`, ...
 
     Args:
         generator: A function of the index, or a `GeneratorFunction`.
-        count: How many records; None for an unbounded source.
+        count: How many records; None for an unbounded source, whose indexes grow evenly in all subtasks.
         rate_limiter_strategy: How fast.
         type_info: Type of the records.
     """
@@ -100,9 +112,15 @@ class DataGeneratorSource(Source):
         return Boundedness.CONTINUOUS_UNBOUNDED if self.count is None else Boundedness.BOUNDED
 
     def create_enumerator(self, context: EnumeratorContext, restored: Any = None) -> RangeEnumerator:
-        last = UNBOUNDED_COUNT if self.count is None else self.count - 1
-        splits = split_range(0, last, context.parallelism) if last >= 0 else []
-        return RangeEnumerator(splits, self.rate, restored)  # one record is due at once, as in Flink
+        return RangeEnumerator(
+            self._splits(context.parallelism), self.rate, restored
+        )  # one is due at once, as in Flink
+
+    def _splits(self, lanes: int) -> Sequence[NumberSequenceSplit]:
+        if self.count is None:
+            last = UNBOUNDED_COUNT // lanes - 1
+            return [DealtSplit(str(lane), 0, last, lane, lanes) for lane in range(lanes)]
+        return split_range(0, self.count - 1, lanes) if self.count else []
 
     def create_reader(self) -> SourceReader:
         return _DataGeneratorReader(self.generator)
@@ -123,12 +141,14 @@ class _DataGeneratorReader(SourceReader):
         assert isinstance(split, NumberSequenceSplit)
         generator = self._generator
         make = generator.map if isinstance(generator, GeneratorFunction) else generator
-        index = split.start if position is None else position
+        at = split.start if position is None else position
+        lane, lanes = (split.lane, split.lanes) if isinstance(split, DealtSplit) else (0, 1)
         step = min(BATCH_RECORDS, limit.max_records or BATCH_RECORDS)
-        while index < limit.end_position:
-            after = min(index + step, limit.end_position)
-            yield SourceBatch([make(i) for i in range(index, after)], None, after)
-            index = after
+        while at < limit.end_position:
+            after = min(at + step, limit.end_position)
+            indexes = range(at * lanes + lane, after * lanes + lane, lanes)
+            yield SourceBatch([make(index) for index in indexes], None, after)
+            at = after
 
     def close(self) -> None:
         if isinstance(self._generator, GeneratorFunction):

@@ -28,7 +28,8 @@ _LOST = ("exited unexpectedly", "EOFException", "Connection reset", "Broken pipe
 _LOST_WORKER = "a Python worker ended without a word (it crashed or was killed)"
 _LOST_DO = (
     "look for a crash of a native library that a function uses, or for the system's out-of-memory killer (dmesg);\n"
-    "execution.worker.memory-limit lets a worker say so before it is killed"
+    "execution.worker.memory-limit lets a worker say so before it is killed, and a job with checkpoints\n"
+    "(env.enable_checkpointing) starts again by itself"
 )
 _LOG_DO = "look at Spark's log (set spark.log.level=WARN) for the task that was lost"
 

@@ -99,6 +99,7 @@ class Slots:
         self._looked: float | None = None
         self._seen = ""
         self._slots: tuple[Slot, ...] = ()
+        self._tasks = 0
 
     def current(self) -> tuple[Slot, ...]:
         """The slots now; without any executor yet as many as Spark says it will have, anywhere."""
@@ -111,6 +112,11 @@ class Slots:
             return tuple(Slot(number % MOST_LANES) for number in range(count))
         return self._slots
 
+    def tasks_at_once(self) -> int:
+        """How many tasks Spark can run now. Slots stay when an executor is lost; this becomes fewer."""
+        slots = self.current()
+        return self._tasks or len(slots)
+
     def _look(self) -> None:
         if self._local:
             return
@@ -120,6 +126,7 @@ class Slots:
             return
         executors, cores = self._executors(jsc.sc())
         if executors:
+            self._tasks = self._at_once(cores) * len(executors)
             self._slots = assign(self._slots, executors, self._at_once(cores))
             self._seen = seen
 

@@ -69,7 +69,8 @@ class SplitWatermarkTableOperator(WatermarkTableOperator):
 
     def end_epoch(self) -> None:
         active = self._active()
-        self.output.emit_idle(not active)
+        waits = not self._highest and self._idle_ms is None and self.context.parallelism == 1
+        self.output.emit_idle(not active and not waits)
         if active:
             self._emitted = max(self._emitted, min(active))
             self.output.emit_watermark(self._emitted)

@@ -32,7 +32,8 @@ class WatermarkTableOperator(TableOperator):
     """Follows the row time of its input and notes the watermark beside every row.
 
     With `delay_ms` the watermark is the time column less that; else the input has two columns more, the row time
-    and the watermark expression. A subtask that has not seen any row holds nobody back.
+    and the watermark expression. One of several subtasks that has not seen any row holds nobody back: it may have no
+    split. The only subtask does, as in Flink: its rows may come in a later epoch.
     """
 
     def __init__(self, width: int, interval_ms: int, time_column: int, delay_ms: int | None) -> None:
@@ -74,14 +75,14 @@ class WatermarkTableOperator(TableOperator):
         )
 
     def end_epoch(self) -> None:
-        self.output.emit_idle(self._state is None)
+        self.output.emit_idle(self._state is None and self.context.parallelism > 1)
         if self._state is not None:
             self.output.emit_watermark(self._state[1])
             if self.current_watermark == MAX_WATERMARK:
                 self.output.emit_watermark(MAX_WATERMARK)
 
     def on_idle(self, idle: bool) -> None:
-        """Idle is who has not seen a row; see `end_epoch`."""
+        """Idle is one of several that has not seen a row; see `end_epoch`."""
 
     def snapshot(self) -> Any:
         return {**super().snapshot(), "state": self._state}

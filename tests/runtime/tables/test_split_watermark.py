@@ -6,10 +6,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 from penstock.common.ids import MAX_WATERMARK, MIN_WATERMARK
 from penstock.delta.columns import filled, names, numbered
 from penstock.runtime.tables.split_watermark import SplitWatermarkTableOperator, split_tag
+from penstock.runtime.tables.watermark import WatermarkTableOperator
 
 
 class Subtask:
@@ -66,8 +68,17 @@ def test_a_partition_without_new_rows_holds_the_others_back_until_it_is_idle() -
     assert subtask.epoch(160, b=[7]) == [90]
 
 
-def test_who_has_seen_nothing_holds_nobody_back() -> None:
-    assert Subtask().epoch(1) == ["idle"]
+@pytest.mark.parametrize("by_split", [True, False])
+def test_one_of_several_that_has_seen_nothing_holds_nobody_back_and_a_lone_one_does(by_split: bool) -> None:
+    for parallelism, said in [(1, []), (2, ["idle"])]:
+        subtask = Subtask(parallelism=parallelism)
+        if not by_split:
+            plain = WatermarkTableOperator(1, 200, 0, 0)
+            plain.context, plain.output = subtask.operator.context, subtask.operator.output
+            subtask.operator = plain  # type: ignore[assignment]
+        assert subtask.epoch(1) == said
+        assert subtask.epoch(2, a=[10]) == [10]
+    assert Subtask(idle_ms=100).epoch(1) == ["idle"]
 
 
 def test_the_end_of_the_input_is_the_end_of_time() -> None:
