@@ -26,7 +26,6 @@ class GatewayOptions:
     keepalive_seconds: float = 300.0
     max_body_bytes: int = 104_857_600
     token_file: str | None = None
-    tls: bool = False
 
     @staticmethod
     def read(options: Mapping[str, str]) -> GatewayOptions:
@@ -55,5 +54,4 @@ class GatewayOptions:
             keepalive_seconds=seconds("sql-gateway.worker.keepalive-time"),
             max_body_bytes=int(options.get("rest.server.max-content-length", 104_857_600)),
             token_file=value("penstock.rest.token-file"),
-            tls=options.get("security.ssl.rest.enabled", "false").lower() == "true",
         )

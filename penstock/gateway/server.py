@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import ipaddress
-import os
 import socket
 import threading
 from collections.abc import Callable, Mapping
 
-from penstock.common.errors import MissingDependencyError, NotSupportedError, ValidationError
+from penstock.common.configuration import Configuration
+from penstock.common.errors import MissingDependencyError, ValidationError
 from penstock.gateway.app import gateway_app
 from penstock.gateway.options import GatewayOptions
 from penstock.gateway.service import GatewayService, start_spark
+from penstock.rest.security import TlsFiles, is_loopback, read_token, tls_files
 
 try:
     import uvicorn
@@ -33,24 +33,30 @@ class GatewayServer:
         prepare: Makes Spark ready.
 
     Raises:
-        ValidationError: The address is open to others and nothing protects it, or the port is taken.
+        ValidationError: The address is open to others and nothing protects it, a certificate cannot be used, or the
+            port is taken.
     """
 
     def __init__(self, properties: Mapping[str, str], prepare: Callable[[], None] = start_spark) -> None:
         options = GatewayOptions.read(properties)
-        token = check_door(options)
+        tls = tls_files(Configuration.from_dict(dict(properties)))
+        token = check_door(options, tls)
+        secured = tls.context() if tls is not None else None
         self._prepare = prepare
         self._service = GatewayService(properties, prepare)
         self._socket = _listening(options.address, options.port)
         config = uvicorn.Config(
             gateway_app(self._service, token), log_level="warning", access_log=False, lifespan="on"
         )
+        config.load()
+        config.ssl = secured
+        self._scheme = "http" if secured is None else "https"
         self._server = uvicorn.Server(config)
         self._address = options.address
 
     @property
     def url(self) -> str:
-        return f"http://{self._address}:{self._socket.getsockname()[1]}"
+        return f"{self._scheme}://{self._address}:{self._socket.getsockname()[1]}"
 
     def run(self) -> None:
         """Serves until SIGINT or SIGTERM; then queries are cancelled and sessions closed."""
@@ -69,50 +75,22 @@ class GatewayServer:
             return
 
 
-def check_door(options: GatewayOptions) -> str | None:
+def check_door(options: GatewayOptions, tls: TlsFiles | None = None) -> str | None:
     """The token that requests must bring, if there is one.
 
     Raises:
-        ValidationError: Others could reach the gateway and no token protects it.
+        ValidationError: Others could reach the gateway, and neither a token nor clients' certificates protect it.
     """
-    if options.tls:
-        raise NotSupportedError(
-            "security.ssl.rest.enabled for the SQL gateway",
-            "it speaks plain HTTP",
-            do="put a proxy that speaks TLS in front of it, and set penstock.rest.token-file",
-        )
-    token = _token(options.token_file)
-    if token is None and not _is_loopback(options.address):
+    token = read_token(options.token_file)
+    proven = token is not None or (tls is not None and tls.authorities is not None)
+    if not proven and not is_loopback(options.address):
         raise ValidationError(
             f"the gateway would be open to everybody who can reach {options.address}",
-            do="set penstock.rest.token-file to a file with a secret, or sql-gateway.endpoint.rest.bind-address "
-            "to localhost",
+            do="set penstock.rest.token-file to a file with a secret, or TLS with clients' certificates\n"
+            "(security.ssl.rest.enabled, .cert, .key, .authentication-enabled, .ca), or\n"
+            "sql-gateway.endpoint.rest.bind-address to localhost",
         )
     return token
-
-
-def _token(path: str | None) -> str | None:
-    if path is None:
-        return None
-    try:
-        with open(os.path.expanduser(path), encoding="utf-8") as file:
-            token = file.read().strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValidationError(f"penstock.rest.token-file: cannot read '{path}': {error}") from None
-    if not token:
-        raise ValidationError(
-            f"penstock.rest.token-file: '{path}' is empty", do="write a long secret into it"
-        )
-    return token
-
-
-def _is_loopback(address: str) -> bool:
-    if address == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(address).is_loopback
-    except ValueError:
-        return False
 
 
 def _listening(address: str, port: int) -> socket.socket:

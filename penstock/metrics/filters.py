@@ -54,6 +54,7 @@ class MetricFilter:
 
     @classmethod
     def parse(cls, includes: str, excludes: str) -> MetricFilter:
+        """The filter that two texts describe, each `scope:name:type` entries separated by semicolons."""
         return cls(_entries(includes), _entries(excludes))
 
     def accepts(self, scope: str, name: str, kind: str) -> bool:

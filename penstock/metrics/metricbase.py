@@ -62,6 +62,7 @@ class Counter(Metric):
         return {"count": self._count}
 
     def restore(self, snapshot: Mapping[str, Any] | None) -> None:
+        """Goes on from the count of a checkpoint; from 0 where there is none."""
         self._count = snapshot["count"] if snapshot else 0
 
 
@@ -118,6 +119,7 @@ class Meter(Metric):
         return {"count": self._count, "rate": self.get_rate()}
 
     def restore(self, snapshot: Mapping[str, Any] | None) -> None:
+        """Goes on from the count of a checkpoint; from 0 where there is none."""
         self._count = snapshot["count"] if snapshot else 0
 
 
@@ -144,6 +146,7 @@ class Distribution(Metric):
         return {"count": self._count, "sum": self._sum, "min": self._min, "max": self._max, "mean": mean}
 
     def restore(self, snapshot: Mapping[str, Any] | None) -> None:
+        """Goes on from the values of a checkpoint; from none where there is none."""
         known = snapshot or {"count": 0, "sum": 0, "min": None, "max": None}
         self._count, self._sum = known["count"], known["sum"]
         self._min, self._max = known["min"], known["max"]

@@ -26,10 +26,12 @@ class MetricRegistry:
         self._sources: dict[str, Samples] = {}
 
     def add(self, name: str, samples: Samples) -> None:
+        """From now on reporters are shown what `samples` gives; the name replaces an earlier one."""
         with self._lock:
             self._sources[name] = samples
 
     def remove(self, name: str) -> None:
+        """Reporters are not shown these samples any more."""
         with self._lock:
             self._sources.pop(name, None)
 

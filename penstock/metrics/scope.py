@@ -49,6 +49,7 @@ class Scope:
 
     @property
     def logical(self) -> str:
+        """The kind of thing it belongs to, as filters and tags name it."""
         return LOGICAL_SCOPES[self.kind]
 
 
@@ -61,6 +62,7 @@ class ScopeFormats:
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, str]) -> ScopeFormats:
+        """The formats that the `metrics.scope.*` keys set; Flink's defaults where they do not."""
         given = {kind: _setting(settings, f"metrics.scope.{kind}") for kind in LOGICAL_SCOPES}
         return cls(
             {kind: _whole(kind, given) for kind in given}, _setting(settings, "metrics.scope.delimiter")

@@ -15,6 +15,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from penstock.rest.dispatch import Dispatcher
+from penstock.rest.kept_answers import KeptAnswers
 from penstock.rest.messages import Answer, Request, RestError
 from penstock.rest.openapi import describe
 from penstock.rest.security import Guard
@@ -49,16 +50,28 @@ def make_app(
         extra: Routes of others (the SQL gateway), asked before ours.
     """
 
+    kept = KeptAnswers(lambda: dispatcher.context.directory.version)
+
     async def serve(http: HttpRequest) -> Response:
         try:
             request = await _request(http, max_bytes)
         except RestError as error:
             return respond(Answer.error(error.status, *error.messages))
+        if request.method != "GET":
+            try:
+                return await answered(request)
+            finally:
+                dispatcher.context.directory.changed()
         if request.path == "/openapi.json":
             return respond(Answer(describe()))
-        file = asset(request.path) if request.method == "GET" else None
+        file = asset(request.path)
         if file is not None:
             return _page(http, file)
+        if dispatcher.is_kept(request):
+            return await kept.ask(_key(http.scope), lambda: answered(request))
+        return await answered(request)
+
+    async def answered(request: Request) -> Response:
         if dispatcher.is_quick(request):
             return respond(dispatcher.answer(request))
         return respond(await run_in_threadpool(dispatcher.answer, request))
@@ -68,15 +81,20 @@ def make_app(
         yield
 
     routes = [*extra, Route("/{path:path}", serve, methods=_VERBS)]
-    return _Guarded(Starlette(routes=routes, lifespan=lifespan), guard)
+    return _Guarded(Starlette(routes=routes, lifespan=lifespan), guard, kept)
+
+
+def _key(scope: Scope) -> tuple[str, bytes]:
+    return scope["path"], scope["query_string"]
 
 
 class _Guarded:
-    """Asks the guard before anybody else sees the request."""
+    """Asks the guard before anybody else sees the request; what has just been answered is answered again."""
 
-    def __init__(self, app: ASGIApp, guard: Guard) -> None:
+    def __init__(self, app: ASGIApp, guard: Guard, kept: KeptAnswers) -> None:
         self._app = app
         self._guard = guard
+        self._kept = kept
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -84,6 +102,10 @@ class _Guarded:
             refused = self._guard.refuse(scope["method"], headers)
             if refused is not None and not (refused.status == 401 and _is_page(scope)):
                 await respond(refused)(scope, receive, send)
+                return
+            known = self._kept.find(_key(scope)) if scope["method"] == "GET" else None
+            if known is not None:
+                await known(scope, receive, send)
                 return
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from penstock.common.configuration import Configuration
 from penstock.common.options import option
 from penstock.rest.directory import JobDirectory
+from penstock.rest.messages import RestError
 from penstock.rest.triggers import Operations
 
 if TYPE_CHECKING:
@@ -37,6 +40,27 @@ class ServerContext:
     log_dir: str | None = None
     history: bool = False
     started: float = field(default_factory=time.time)
+    _updated: set[str] = field(default_factory=set)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @contextlib.contextmanager
+    def one_update_of(self, job_id: str) -> Iterator[None]:
+        """Nobody else changes what the job requires meanwhile.
+
+        Raises:
+            RestError: Somebody does already.
+        """
+        with self._lock:
+            if job_id in self._updated:
+                raise RestError(
+                    409, f"Another update to the job [{job_id}] resource requirements is in progress."
+                )
+            self._updated.add(job_id)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._updated.discard(job_id)
 
     def flag(self, key: str) -> bool:
         return bool(self.configuration.get(option(key)))

@@ -39,12 +39,19 @@ class JobDirectory:
         self._lock = threading.Lock()
         self._running: dict[str, JobPort] = {}
         self._ended: dict[str, EndedJob] = {}
+        self.version = 0
+        """Another number after each change that must be seen at once: answers from before are old."""
 
     def open(self) -> None:
         watch_jobs(self)
 
     def close(self) -> None:
         unwatch_jobs(self)
+
+    def changed(self) -> None:
+        """Something has been done to a job."""
+        with self._lock:
+            self.version += 1
 
     def job_started(self, job: RunningJob) -> None:
         self.add(LocalJob(job, self._read))
@@ -57,6 +64,7 @@ class JobDirectory:
         with self._lock:
             self._running[port.job_id] = port
             self._ended.pop(port.job_id, None)
+            self.version += 1
 
     def end(self, job_id: str, answers: Mapping[str, Any]) -> None:
         """A job has ended and this is left of it."""
@@ -65,6 +73,7 @@ class JobDirectory:
         with self._lock:
             self._ended[job_id] = EndedJob(job_id, answers)
             self._running.pop(job_id, None)
+            self.version += 1
             while len(self._ended) > self._kept:
                 del self._ended[next(iter(self._ended))]
 
@@ -73,11 +82,13 @@ class JobDirectory:
         with self._lock:
             if job_id not in self._running:
                 self._ended[job_id] = EndedJob(job_id, answers)
+                self.version += 1
 
     def forget_ended(self, job_id: str) -> None:
         """Nobody wants to know of it any more."""
         with self._lock:
             self._ended.pop(job_id, None)
+            self.version += 1
 
     def find(self, job_id: str) -> JobPort:
         """

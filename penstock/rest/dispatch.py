@@ -67,6 +67,14 @@ class Dispatcher:
         steered: Answer = route.handler(self.context, port, request)
         return steered
 
+    def is_kept(self, request: Request) -> bool:
+        """Whether one answer may serve several who ask at about the same time."""
+        try:
+            found = match(request.method, request.path)
+        except RestError:
+            return False
+        return found is not None and found[0].kept
+
     def is_quick(self, request: Request) -> bool:
         """Whether the answer waits for nothing, so that it needs no thread."""
         try:

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from penstock.common.errors import JobEndedError
 from penstock.rest.messages import Answer, Request, not_found
+from penstock.rest.requirements import Bounds, update_requirements
 from penstock.runtime.running_job import RunningJob
 
 __all__ = ["EndedJob", "JobPort", "LocalJob"]
@@ -26,6 +27,9 @@ class JobPort(Protocol):
 
     def overview(self) -> dict[str, Any]: ...
 
+    def overview_later(self) -> Callable[[], dict[str, Any]]:
+        """Asks for the overview; what it returns waits for it. So many jobs can be asked at a time."""
+
     def cancel(self) -> None: ...
 
     def trigger_savepoint(self, directory: str | None) -> str: ...
@@ -35,6 +39,8 @@ class JobPort(Protocol):
     def cancel_with_savepoint(self, directory: str | None) -> str: ...
 
     def trigger_checkpoint(self) -> int: ...
+
+    def update_requirements(self, bounds: Bounds) -> None: ...
 
     def savepoint_directory(self) -> str | None:
         """Where savepoints go for which nobody names a place."""
@@ -61,6 +67,9 @@ class LocalJob:
 
         return jobs.overview(self.job.statistics)
 
+    def overview_later(self) -> Callable[[], dict[str, Any]]:
+        return self.overview
+
     def cancel(self) -> None:
         self.job.cancel()
 
@@ -75,6 +84,9 @@ class LocalJob:
 
     def trigger_checkpoint(self) -> int:
         return self.job.trigger_checkpoint()
+
+    def update_requirements(self, bounds: Bounds) -> None:
+        update_requirements(self.job, bounds)
 
     def savepoint_directory(self) -> str | None:
         return savepoint_directory_of(self.job.statistics.job.configuration)
@@ -107,6 +119,9 @@ class EndedJob:
         listed: dict[str, Any] = self.answers["/jobs/overview"]["jobs"][0]
         return listed
 
+    def overview_later(self) -> Callable[[], dict[str, Any]]:
+        return self.overview
+
     def cancel(self) -> None:
         raise self._ended()
 
@@ -120,6 +135,9 @@ class EndedJob:
         raise self._ended()
 
     def trigger_checkpoint(self) -> int:
+        raise self._ended()
+
+    def update_requirements(self, bounds: Bounds) -> None:
         raise self._ended()
 
     def savepoint_directory(self) -> str | None:

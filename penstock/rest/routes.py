@@ -16,7 +16,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.rest.handlers import checkpoints, cluster, executors, jobs, programs, steering, vertices
+from penstock.rest.handlers import (
+    checkpoints,
+    cluster,
+    executors,
+    jobs,
+    programs,
+    rescaling,
+    steering,
+    vertices,
+)
 from penstock.rest.handlers.all_jobs import all_job_metrics
 from penstock.rest.messages import bad_parameter
 
@@ -64,6 +73,8 @@ class Route:
     ours: bool = False
     quick: bool = True
     """Answered without waiting for anything; others get a thread."""
+    kept: bool = False
+    """A read that many repeat: one answer may serve all who ask within a moment (`kept_answers.py`)."""
 
     @functools.cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -74,9 +85,7 @@ _J, _V = "/jobs/{jobid}", "/jobs/{jobid}/vertices/{vertexid}"
 _S = _V + "/subtasks/{subtaskindex}"
 _GET = {"get": "string"}
 _AGG = {"get": "string", "agg": "enum:min|max|sum|avg|skew"}
-_NO_RESCALE = (
-    "a job's parallelism is decided when it starts: stop it with a savepoint and start it with another one"
-)
+_OLD_RESCALE = "Flink has switched it off, too (FLINK-12312): use PUT /jobs/{jobid}/resource-requirements"
 _NO_DATASETS = "cached intermediate results belong to a program and go with it"
 _RUN_BODY = {
     "entryClass": "string", "programArgsList": "array", "parallelism": "integer", "jobId": "string",
@@ -94,7 +103,7 @@ def _server(method: str, path: str, name: str, handler: Any, **more: Any) -> Rou
 
 
 def _read(path: str, name: str, handler: Any, **more: Any) -> Route:
-    return Route("GET", path, name, handler, Scope.READ, **more)
+    return Route("GET", path, name, handler, Scope.READ, **{"kept": True, **more})
 
 
 def _steer(method: str, path: str, name: str, handler: Any, **more: Any) -> Route:
@@ -107,10 +116,10 @@ def _not(method: str, path: str, name: str, reason: str) -> Route:
 
 ROUTES: tuple[Route, ...] = (
     # the server
-    _server("GET", "/overview", "getClusterOverview", cluster.overview, quick=False),
+    _server("GET", "/overview", "getClusterOverview", cluster.overview, quick=False, kept=True),
     _server("GET", "/config", "getDashboardConfiguration", cluster.configuration),
     _server("DELETE", "/cluster", "shutdownCluster", cluster.shut_down),
-    _server("GET", "/applications/overview", "getApplicationsOverview", cluster.applications, quick=False),
+    _server("GET", "/applications/overview", "getApplicationsOverview", cluster.applications, quick=False, kept=True),
     _server("GET", "/applications/{applicationid}", "getApplicationDetails", cluster.application, quick=False),
     _server(
         "POST", "/applications/{applicationid}/cancel", "cancelApplication", steering.cancel_application, status=202
@@ -141,12 +150,12 @@ ROUTES: tuple[Route, ...] = (
             ours=True),
     _server("GET", "/jobmanager/log", "getJobManagerLog", executors.jobmanager_log, quick=False, ours=True),
     _server("GET", "/jobmanager/metrics", "getJobManagerMetrics", executors.jobmanager_metrics, query=_GET,
-            quick=False),
+            quick=False, kept=True),
     _server("GET", "/jobmanager/thread-dump", "getJobManagerThreadDump", executors.jobmanager_threads, quick=False),
     # all jobs
-    _server("GET", "/jobs", "getJobIdsWithStatusesOverview", cluster.job_ids, quick=False),
-    _server("GET", "/jobs/overview", "getJobsOverview", cluster.jobs_overview, quick=False),
-    _server("GET", "/jobs/metrics", "getAggregatedJobMetrics", all_job_metrics, quick=False,
+    _server("GET", "/jobs", "getJobIdsWithStatusesOverview", cluster.job_ids, quick=False, kept=True),
+    _server("GET", "/jobs/overview", "getJobsOverview", cluster.jobs_overview, quick=False, kept=True),
+    _server("GET", "/jobs/metrics", "getAggregatedJobMetrics", all_job_metrics, quick=False, kept=True,
             query={**_AGG, "jobs": "string"}),
     # one job
     _read(_J, "getJobDetails", jobs.details),
@@ -174,15 +183,16 @@ ROUTES: tuple[Route, ...] = (
     _server("GET", _J + "/jobmanager/log-url", "getJobManagerLogUrl", executors.jobmanager_log_url),
     _read(_J + "/metrics", "getJobMetrics", vertices.job_metrics, query=_GET),
     _read(_J + "/plan", "getJobPlan", jobs.plan),
-    _not("GET", _J + "/rescales/config", "getJobRescaleConfig", _NO_RESCALE),
-    _not("GET", _J + "/rescales/details/{rescaleuuid}", "getJobRescaleDetails", _NO_RESCALE),
-    _not("GET", _J + "/rescales/history", "getJobRescalesHistory", _NO_RESCALE),
-    _not("GET", _J + "/rescales/overview", "getJobRescalesOverview", _NO_RESCALE),
-    _not("GET", _J + "/rescales/summary", "getJobRescalesSummary", _NO_RESCALE),
-    _not("PATCH", _J + "/rescaling", "rescaleJob", _NO_RESCALE),
-    _not("GET", _J + "/rescaling/{triggerid}", "getRescalingStatus", _NO_RESCALE),
-    _read(_J + "/resource-requirements", "getJobResourceRequirements", jobs.resource_requirements),
-    _not("PUT", _J + "/resource-requirements", "updateJobResourceRequirements", _NO_RESCALE),
+    _read(_J + "/rescales/config", "getJobRescaleConfig", rescaling.config),
+    _read(_J + "/rescales/details/{rescaleuuid}", "getJobRescaleDetails", rescaling.details),
+    _read(_J + "/rescales/history", "getJobRescalesHistory", rescaling.history),
+    _read(_J + "/rescales/overview", "getJobRescalesOverview", rescaling.overview),
+    _read(_J + "/rescales/summary", "getJobRescalesSummary", rescaling.summary),
+    _not("PATCH", _J + "/rescaling", "rescaleJob", _OLD_RESCALE),
+    _not("GET", _J + "/rescaling/{triggerid}", "getRescalingStatus", _OLD_RESCALE),
+    _read(_J + "/resource-requirements", "getJobResourceRequirements", rescaling.requirements),
+    _steer("PUT", _J + "/resource-requirements", "updateJobResourceRequirements", rescaling.update_requirements,
+           body={}, quick=False),
     _steer("POST", _J + "/savepoints", "triggerSavepoint", steering.trigger_savepoint, status=202,
            body={"target-directory": "string", "cancel-job": "boolean", "formatType": "enum:CANONICAL|NATIVE",
                  "triggerId": "string"}),
@@ -198,15 +208,15 @@ ROUTES: tuple[Route, ...] = (
     _read(_V, "getJobVertexDetails", vertices.details),
     _read(_V + "/accumulators", "getJobVertexAccumulators", vertices.accumulators),
     _read(_V + "/backpressure", "getJobVertexBackPressure", vertices.back_pressure),
-    _not("GET", _V + "/flamegraph", "getJobVertexFlameGraph",
-         "stacks of Python workers are not sampled: /taskmanagers/{taskmanagerid}/thread-dump shows them now"),
+    _read(_V + "/flamegraph", "getJobVertexFlameGraph", vertices.flame_graph, kept=False,
+          query={"type": "enum:FULL|ON_CPU|OFF_CPU", "subtaskindex": "integer"}),
     _read(_V + "/jm-operator-metrics", "getJobManagerOperatorMetrics", vertices.operator_metrics_of_driver,
           query=_GET),
     _read(_V + "/metrics", "getJobVertexMetrics", vertices.metrics, query=_GET),
     _read(_V + "/subtasks/accumulators", "getSubtasksAllAccumulators", vertices.subtask_accumulators),
     _read(_V + "/subtasks/metrics", "getAggregatedSubtaskMetrics", vertices.aggregated_metrics,
           query={**_AGG, "subtasks": "string"}),
-    _read(_V + "/sample", "getJobVertexSample", vertices.sample, ours=True),
+    _read(_V + "/sample", "getJobVertexSample", vertices.sample, ours=True, kept=False),
     _read(_S, "getSubtaskCurrentAttemptDetails", vertices.subtask),
     _read(_S + "/attempts/{attempt}", "getSubtaskExecutionAttemptDetails", vertices.attempt),
     _read(_S + "/attempts/{attempt}/accumulators", "getSubtaskExecutionAttemptAccumulators",
@@ -220,14 +230,15 @@ ROUTES: tuple[Route, ...] = (
             body={"savepoint-path": "string"}),
     _server("GET", "/savepoint-disposal/{triggerid}", "getSavepointDisposalStatus", steering.disposal_status),
     # executors
-    _server("GET", "/taskmanagers", "getTaskManagers", executors.taskmanagers, quick=False),
+    _server("GET", "/taskmanagers", "getTaskManagers", executors.taskmanagers, quick=False, kept=True),
     _server("GET", "/taskmanagers/metrics", "getAggregatedTaskManagerMetrics", executors.all_taskmanager_metrics,
-            query={**_AGG, "taskmanagers": "string"}, quick=False),
-    _server("GET", "/taskmanagers/{taskmanagerid}", "getTaskManagerDetails", executors.taskmanager, quick=False),
+            query={**_AGG, "taskmanagers": "string"}, quick=False, kept=True),
+    _server("GET", "/taskmanagers/{taskmanagerid}", "getTaskManagerDetails", executors.taskmanager,
+            quick=False, kept=True),
     _server("GET", "/taskmanagers/{taskmanagerid}/logs", "getTaskManagerLogs", executors.taskmanager_logs,
             quick=False),
     _server("GET", "/taskmanagers/{taskmanagerid}/metrics", "getTaskManagerMetrics", executors.taskmanager_metrics,
-            query=_GET, quick=False),
+            query=_GET, quick=False, kept=True),
     _server("GET", "/taskmanagers/{taskmanagerid}/thread-dump", "getTaskManagerThreadDump",
             executors.taskmanager_threads, quick=False),
 )  # fmt: skip

@@ -23,7 +23,7 @@ from penstock.common.errors import ValidationError
 from penstock.common.options import option
 from penstock.rest.messages import Answer
 
-__all__ = ["Guard", "TlsFiles", "is_loopback", "make_guard", "tls_files"]
+__all__ = ["Guard", "TlsFiles", "is_loopback", "make_guard", "read_token", "tls_files"]
 
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _LEAST_TOKEN = 16
@@ -158,7 +158,7 @@ def make_guard(configuration: Configuration, address: str, tls: TlsFiles | None)
     Raises:
         ValidationError: The address can be reached from elsewhere, and nothing protects it.
     """
-    token = _token(configuration.get(option("penstock.rest.token-file")))
+    token = read_token(configuration.get(option("penstock.rest.token-file")))
     proven = token is not None or (tls is not None and tls.authorities is not None)
     if not is_loopback(address) and not proven:
         raise ValidationError(
@@ -177,13 +177,19 @@ def _own_names(configuration: Configuration, address: str) -> frozenset[str]:
     return frozenset({"localhost", "127.0.0.1", "::1", socket.gethostname().lower(), *map(str.lower, given)})
 
 
-def _token(path: str | None) -> str | None:
+def read_token(path: str | None) -> str | None:
+    """The token of `penstock.rest.token-file`; None if no file is given.
+
+    Raises:
+        ValidationError: It cannot be read, others can read it, or it can be guessed.
+    """
     if not path:
         return None
     try:
-        with open(path, encoding="utf-8") as file:
+        place = os.path.expanduser(path)
+        with open(place, encoding="utf-8") as file:
             token = file.read().strip()
-        readable = bool(stat.S_IMODE(os.stat(path).st_mode) & 0o077)
+        readable = bool(stat.S_IMODE(os.stat(place).st_mode) & 0o077)
     except (OSError, UnicodeDecodeError) as error:
         raise ValidationError(
             f"the token for REST cannot be read: {error}", where=f"penstock.rest.token-file {path}"

@@ -53,7 +53,7 @@ def make_context(
     kept = int(configuration.get(option("web.history")) or 5)
     directory = JobDirectory(read_job, archive_job, max(kept, _KEPT_JOBS), ended)
     seconds = to_millis(configuration.get(option("rest.async.store-duration"))) / 1000
-    return ServerContext(configuration, directory, Operations(seconds), **more)
+    return ServerContext(configuration, directory, Operations(seconds, directory.changed), **more)
 
 
 _KEPT_JOBS = 50

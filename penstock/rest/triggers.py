@@ -37,10 +37,16 @@ class Operation:
 
 
 class Operations:
-    """Operations by kind, owner and id."""
+    """Operations by kind, owner and id.
 
-    def __init__(self, kept_seconds: float) -> None:
+    Args:
+        kept_seconds: So long results are kept.
+        on_end: Called whenever one has ended, before anybody is told so.
+    """
+
+    def __init__(self, kept_seconds: float, on_end: Callable[[], None] = lambda: None) -> None:
         self._kept_seconds = kept_seconds
+        self._on_end = on_end
         self._lock = threading.Lock()
         self._known: dict[tuple[str, str, str], Operation] = {}
 
@@ -60,6 +66,7 @@ class Operations:
         except BaseException as error:
             operation.error = error
         operation.ended = time.monotonic()
+        self._on_end()
         operation.done.set()
 
     def find(self, kind: str, owner: str, trigger_id: str) -> Operation | None:

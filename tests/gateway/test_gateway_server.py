@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import http.client
 import pathlib
 import socket
+import ssl
 import threading
 import urllib.request
 
@@ -11,10 +13,13 @@ import pytest
 from typer.testing import CliRunner
 
 from penstock.cli.main import app
-from penstock.common.errors import NotSupportedError, ValidationError
+from penstock.common.configuration import Configuration
+from penstock.common.errors import ValidationError
 from penstock.gateway.options import GatewayOptions
 from penstock.gateway.server import GatewayServer, check_door
+from penstock.rest.security import tls_files
 from tests.gateway.client import gateway_threads, until
+from tests.servers.certificates import make_certificate
 
 PORT = "sql-gateway.endpoint.rest.port"
 BIND = "sql-gateway.endpoint.rest.bind-address"
@@ -39,13 +44,17 @@ def test_an_address_that_others_reach_needs_a_token(tmp_path: pathlib.Path) -> N
     secret = tmp_path / "token"
     with pytest.raises(ValidationError, match=r"open to everybody who can reach 0\.0\.0\.0"):
         GatewayServer({PORT: "0", BIND: "0.0.0.0"})
-    secret.write_text("abc\n")
+    secret.write_text("a-long-enough-token\n")
+    secret.chmod(0o600)
     options = GatewayOptions.read({BIND: "0.0.0.0", "penstock.rest.token-file": str(secret)})
-    assert check_door(options) == "abc"
+    assert check_door(options) == "a-long-enough-token"
     secret.write_text(" ")
-    with pytest.raises(ValidationError, match="is empty"):
+    with pytest.raises(ValidationError, match="can be guessed"):
         check_door(options)
-    with pytest.raises(ValidationError, match="cannot read"):
+    secret.chmod(0o644)
+    with pytest.raises(ValidationError, match="others on this machine can read"):
+        check_door(options)
+    with pytest.raises(ValidationError, match="cannot be read"):
         check_door(GatewayOptions(token_file=str(tmp_path / "nothing")))
 
 
@@ -54,9 +63,32 @@ def test_loopback_needs_none(address: str) -> None:
     assert check_door(GatewayOptions(address=address)) is None
 
 
-def test_tls_is_refused_rather_than_ignored() -> None:
-    with pytest.raises(NotSupportedError, match=r"security.ssl.rest.enabled"):
-        GatewayServer({"security.ssl.rest.enabled": "true"})
+def test_tls_is_that_of_the_job_server(tmp_path: pathlib.Path) -> None:
+    certificate, key = make_certificate(tmp_path)
+    tls = {
+        "security.ssl.rest.enabled": "true",
+        "security.ssl.rest.cert": certificate,
+        "security.ssl.rest.key": key,
+    }
+    trusting = ssl.create_default_context(cafile=certificate)
+    server = GatewayServer({PORT: "0", **tls}, lambda: None)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        assert server.url.startswith("https://localhost:")
+        until(lambda: _answers(server.url, trusting), "an answer")
+        assert not _answers(server.url, ssl.create_default_context()), "nobody trusts this certificate"
+        assert not _answers(server.url.replace("https", "http"))
+    finally:
+        server.stop()
+        thread.join(60)
+    only = {"security.ssl.rest.authentication-enabled": "true", "security.ssl.rest.ca": certificate}
+    options = GatewayOptions.read({BIND: "0.0.0.0"})
+    assert check_door(options, tls_files(Configuration.from_dict({**tls, **only}))) is None
+    with pytest.raises(ValidationError, match="open to everybody"):
+        check_door(options, tls_files(Configuration.from_dict(tls)))
+    with pytest.raises(ValidationError, match="there is no certificate"):
+        GatewayServer({PORT: "0", "security.ssl.rest.enabled": "true"})
 
 
 def test_a_port_that_is_taken_is_told_with_what_to_do() -> None:
@@ -78,9 +110,9 @@ def test_a_wrong_option_is_told() -> None:
     assert "sql-gateway.session.idle-timeout" in result.output
 
 
-def _answers(url: str) -> bool:
+def _answers(url: str, trust: ssl.SSLContext | None = None) -> bool:
     try:
-        with urllib.request.urlopen(f"{url}/v1/info", timeout=5) as answer:
+        with urllib.request.urlopen(f"{url}/v1/info", timeout=5, context=trust) as answer:
             return answer.status == 200
-    except OSError:
+    except (OSError, http.client.HTTPException):
         return False

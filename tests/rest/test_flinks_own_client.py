@@ -9,12 +9,12 @@ import pytest
 
 from penstock.rest.server import JobServer
 from tests.rest.jobs import counting_job, wait_for
-from tests.servers.flink_client import FlinkClient
+from tests.servers.flink import FlinkClient
 
 
 @pytest.fixture(scope="module")
-def flink() -> FlinkClient:
-    return FlinkClient()
+def flink(tmp_path_factory: pytest.TempPathFactory) -> FlinkClient:
+    return FlinkClient(tmp_path_factory.mktemp("logs"))
 
 
 def test_flinks_client_lists_saves_stops_and_cancels_jobs(

@@ -65,6 +65,12 @@ def test_checkpoints_have_sizes_paths_and_subtasks(client: httpx.Client, running
     vertex = next(v for v in details["tasks"] if details["tasks"][v]["num_subtasks"] == 2)
     subtasks = get(client, f"/jobs/{running.job_id}/checkpoints/details/{newest['id']}/subtasks/{vertex}")
     assert [s["index"] for s in subtasks["subtasks"]] == [0, 1]
+    for subtask in subtasks["subtasks"]:
+        operators = subtask["operators"]
+        assert sum(o["state_size"] for o in operators) == subtask["state_size"] > 0
+        assert sum(o["checkpointed_size"] for o in operators) == subtask["checkpointed_size"]
+        assert all(o["name"] and o["duration"] >= 0 for o in operators)
+    assert max(o["state_size"] for s in subtasks["subtasks"] for o in s["operators"]) > 0
     assert get(client, f"/jobs/{running.job_id}/checkpoints/config")["mode"] == "exactly_once"
 
 
@@ -216,6 +222,10 @@ NOBODY = "0" * 32
         ("GET", "/jobs/metrics?agg=foo", None, 400, "(agg)"),
         ("GET", "/jobs/metrics?jobs=zz", None, 400, "(jobs)"),
         ("PATCH", "/jobs/{job}/rescaling?parallelism=2", None, 404, "not supported: PATCH /jobs/{jobid}/rescaling"),
+        ("PUT", "/jobs/{job}/resource-requirements", b"{}", 400, "does not specify resource requirements"),
+        ("PUT", "/jobs/{job}/resource-requirements", b'{"a": {}}', 400, "did not match expected format"),
+        ("PUT", f"/jobs/{NOBODY}/resource-requirements", b"{}", 404, "not found"),
+        ("GET", "/jobs/{job}/rescales/overview", None, 404, "has not enabled the `Adaptive` scheduler"),
         ("POST", "/savepoint-disposal", b"{}", 400, "savepoint-path"),
         ("POST", "/jars/upload", b"{}", 400, "Exactly 1 file"),
         ("DELETE", "/cluster", None, 404, "not supported"),

@@ -15,25 +15,7 @@ from penstock.common.configuration import Configuration
 from penstock.common.errors import JobExecutionError, ValidationError
 from penstock.rest.session.cluster import Session, read_description
 from tests.rest.jobs import wait_for
-
-PROGRAM = '''
-"""An endless count. No early start of a JVM for who says pyspark: epochs run in this process."""
-import sys
-from penstock.runtime import submit
-from penstock.runtime.in_process import InProcessEpochs
-start = submit.submit_job
-submit.submit_job = lambda sinks, configuration, name: start(sinks, configuration, name, InProcessEpochs)
-from pyflink.common import Types, WatermarkStrategy
-from pyflink.datastream import StreamExecutionEnvironment
-from penstock.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
-
-print("arguments", sys.argv[1:])
-env = StreamExecutionEnvironment.get_execution_environment()
-source = DataGeneratorSource(lambda i: i, None, RateLimiterStrategy.per_second(200), Types.LONG())
-numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers", Types.LONG())
-numbers.key_by(lambda v: v % 3, key_type=Types.LONG()).reduce(lambda a, b: a + b).uid("sum")
-env.execute("endless " + "".join(sys.argv[1:]))
-'''
+from tests.rest.programs import ENDLESS, on_spark
 
 
 def make_session(folder: pathlib.Path, **settings: str) -> Session:
@@ -44,7 +26,7 @@ def make_session(folder: pathlib.Path, **settings: str) -> Session:
 @pytest.fixture
 def program(tmp_path: pathlib.Path) -> str:
     path = tmp_path / "program.py"
-    path.write_text(PROGRAM)
+    path.write_text(ENDLESS)
     return str(path)
 
 
@@ -169,6 +151,8 @@ def test_a_program_is_uploaded_run_and_deleted(session: Session, program: str) -
         assert client.get(f"/jobs/{'ab' * 16}").json()["vertices"][0]["parallelism"] == 2
         planned = client.post(f"/jars/{listed['id']}/plan", json={"parallelism": 3}).json()["plan"]
         assert [node["parallelism"] for node in planned["nodes"]] == [3, 3] and len(planned["nodes"]) == 2
+        wrong = client.post(f"/jars/{listed['id']}/run", json={"programArgs": "'not closed"})
+        assert wrong.status_code == 400 and "programArgs" in wrong.json()["errors"][0]
         assert client.delete(f"/jars/{listed['id']}").status_code == 200
         assert client.get("/jars").json()["files"] == []
         assert client.post(f"/jars/{listed['id']}/run", json={}).status_code == 404
@@ -181,8 +165,7 @@ def test_programs_of_a_session_share_its_spark_application(tmp_path: pathlib.Pat
     from penstock.rest.session.spark import forget_spark_jobs, start_spark
 
     path = tmp_path / "program.py"
-    lines = PROGRAM.splitlines()
-    path.write_text("\n".join(line for line in lines if "submit" not in line and "InProcess" not in line))
+    path.write_text(on_spark(ENDLESS))
     conf = Configuration.from_dict({"rest.port": "0", "parallelism.default": "1"})
     session = Session(conf, str(tmp_path / "session"), start_spark, forget_spark_jobs).start()
     try:

@@ -16,6 +16,7 @@ from typing import Any
 from tests.servers.process import find_program, free_port
 
 _ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
+_CLICKS = 5
 _FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
@@ -92,8 +93,14 @@ class Browser:
         self.wait_for(
             lambda: self.run(script.replace("return", "return !!"), selector, text), f"{selector} {text}"
         )
-        element = self.run(script, selector, text)[_ELEMENT]
-        self._call("POST", f"{self._session}/element/{element}/click")
+        for attempt in range(_CLICKS):
+            element = self.run(script, selector, text)[_ELEMENT]
+            try:
+                self._call("POST", f"{self._session}/element/{element}/click")
+                return
+            except AssertionError as error:  # the page was drawn anew in between: people would click again
+                if "stale element" not in str(error) or attempt == _CLICKS - 1:
+                    raise
 
     def type(self, selector: str, text: str) -> None:
         element = self.run("return document.querySelector(arguments[0])", selector)[_ELEMENT]

@@ -1,10 +1,11 @@
-"""Flink's own programs, as its packages bring them: `sql-client.sh` and what it needs.
+"""Flink's own programs, as its packages bring them: `flink`, `sql-client.sh` and what they need.
 
-    apache-flink                 the Python package: scripts, configuration and jars, in an environment of its own
-    flink-sql-gateway            a jar of Maven Central that the Python package leaves out, and the client needs
+    apache-flink                 the Python package and its libraries: scripts, configuration and jars
+    flink-sql-gateway            a jar of Maven Central that the Python package leaves out, and the SQL client needs
 
-The environment is `$FLINK_ORACLE` or `~/.cache/flink-oracle`; the folder that the scripts run in is put together of
-links, below `~/.cache/penstock`. Where that cannot be done tests are skipped and say why; with CI=true it fails them.
+Where real PyFlink is installed (`$FLINK_ORACLE` or `~/.cache/flink-oracle`) its files are taken, else packages are
+fetched without what they depend on. The folder that the scripts run in is put together of links, below
+`~/.cache/penstock`. Where that cannot be done tests are skipped and say why; with CI=true it fails them.
 """
 
 from __future__ import annotations
@@ -20,11 +21,44 @@ from collections.abc import Sequence
 
 import pytest
 
+from penstock.runtime.spark.java import prepare_java
 from tests.servers.packages import cache_folder
 from tests.servers.process import find_program, is_ci
 
 VERSION = "2.3.0"
 _FETCH_S = 900
+
+
+class FlinkClient:
+    """Runs `flink <words>` and returns what it prints."""
+
+    def __init__(self, logs: pathlib.Path) -> None:
+        self._logs = logs
+        self._home = flink_home()
+        self._java = prepare_java()
+
+    def run(self, *words: str, code: int = 0) -> str:
+        home = self._home
+        environment = {
+            **os.environ, "JAVA_HOME": self._java, "FLINK_HOME": str(home), "_FLINK_HOME_DETERMINED": "1",
+            "FLINK_CONF_DIR": str(home / "conf"), "FLINK_BIN_DIR": str(home / "bin"),
+            "FLINK_LIB_DIR": str(home / "lib"), "FLINK_LOG_DIR": str(self._logs),
+        }  # fmt: skip
+        call = ["bash", str(home / "bin" / "flink"), *words]
+        done = subprocess.run(call, capture_output=True, text=True, env=environment, timeout=300)
+        assert done.returncode == code, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done.stdout + done.stderr
+
+
+def sql_client_home() -> pathlib.Path:
+    """The same folder with what `sql-client.sh` needs beyond the Python package."""
+    home = flink_home()
+    if not list((home / "opt").glob("flink-sql-gateway-*.jar")):
+        maven = find_program("mvn", "maven")
+        artifact = f"-Dartifact=org.apache.flink:flink-sql-gateway:{VERSION}"
+        copy = ["dependency:copy", artifact, f"-DoutputDirectory={home / 'opt'}"]
+        _run([maven, "-q", "-B", *copy], "the jar of Flink's SQL gateway")
+    return home
 
 
 def flink_home() -> pathlib.Path:
@@ -77,11 +111,17 @@ def _package() -> pathlib.Path:
     """The folder of the package pyflink."""
     oracle = os.environ.get("FLINK_ORACLE")
     environment = pathlib.Path(oracle) if oracle else pathlib.Path.home() / ".cache" / "flink-oracle"
-    found = sorted(environment.glob("lib/python3*/site-packages/pyflink"))
-    if not found:
-        install(environment, "setuptools<81", "wheel", f"apache-flink=={VERSION}")
-        found = sorted(environment.glob("lib/python3*/site-packages/pyflink"))
-    return found[0]
+    installed = sorted(environment.glob("lib/python3*/site-packages/pyflink"))
+    if installed:
+        return installed[0]
+    fetched = cache_folder() / f"apache-flink-{VERSION}"
+    if not (fetched / "pyflink" / "bin" / "flink").exists():
+        packages = [f"apache-flink-libraries=={VERSION}", f"apache-flink=={VERSION}"]
+        _run(
+            [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(fetched), *packages],
+            "Flink",
+        )
+    return fetched / "pyflink"
 
 
 def _put_together(package: pathlib.Path, home: pathlib.Path) -> None:
@@ -92,10 +132,6 @@ def _put_together(package: pathlib.Path, home: pathlib.Path) -> None:
         for jar in (package / name).glob("*.jar"):
             (home / name / jar.name).symlink_to(jar)
     (home / "log").mkdir()
-    maven = find_program("mvn", "maven")
-    artifact = f"-Dartifact=org.apache.flink:flink-sql-gateway:{VERSION}"
-    copy = ["dependency:copy", artifact, f"-DoutputDirectory={home / 'opt'}"]
-    _run([maven, "-q", "-B", *copy], "the jar of Flink's SQL gateway")
 
 
 def _run(command: Sequence[str], what: str) -> None:

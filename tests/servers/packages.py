@@ -9,7 +9,6 @@ Where that cannot be done tests are skipped and say why; with CI=true it fails t
 
 from __future__ import annotations
 
-import contextlib
 import os
 import pathlib
 import re
@@ -21,7 +20,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.servers.process import is_ci
+from tests.servers.process import is_ci, packages_locked
 
 _FETCH_S = 300
 _FOLDERS = ("usr/bin", "usr/sbin", "bin", "sbin")
@@ -49,7 +48,8 @@ def find_packaged(name: str, package: str, needs: Sequence[str] = ()) -> Program
         return Program(installed, {}, pathlib.Path("/"))
     root = cache_folder() / "debian" / package
     if not root.is_dir():
-        _unpack(package, needs, root)
+        with packages_locked():
+            _unpack(package, needs, root)
     found = next((root / folder / name for folder in _FOLDERS if (root / folder / name).exists()), None)
     assert found, f"package {package} has no program {name}"
     libraries = {str(path.parent) for path in root.rglob("*.so*")}
@@ -61,6 +61,8 @@ def cache_folder() -> pathlib.Path:
 
 
 def _unpack(package: str, needs: Sequence[str], root: pathlib.Path) -> None:
+    if root.is_dir():  # another test run was faster
+        return
     root.parent.mkdir(parents=True, exist_ok=True)
     aside = pathlib.Path(tempfile.mkdtemp(prefix=f"{package}-", dir=root.parent))
     try:
@@ -68,8 +70,7 @@ def _unpack(package: str, needs: Sequence[str], root: pathlib.Path) -> None:
         if said:
             assert not is_ci(), f"{package} cannot be fetched: {said}"
             pytest.skip(f"there is no {package} here, and it cannot be fetched: {said}")
-        with contextlib.suppress(OSError):  # another test run was faster
-            (aside / "root").rename(root)
+        (aside / "root").rename(root)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import pathlib
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import httpx
@@ -154,3 +159,70 @@ def test_a_server_with_a_token_shows_the_page_and_asks_for_the_token(
         browser.open("about:blank")
         browser.complaints()
         server.stop()
+
+
+def test_the_history_server_shows_archives_of_jobs_on_the_same_pages(
+    browser: Browser, tmp_path: pathlib.Path
+) -> None:
+    archives = str(tmp_path / "archives")
+    settings = Configuration.from_dict({**FAST, "jobmanager.archive.fs.dir": archives})
+    server = JobServer(make_context(settings)).start()
+    try:
+        finished = counting_job(last=300)
+        failed = counting_job({"restart-strategy.type": "none"}, fails_at=7)
+        cancelled = counting_job({"execution.checkpointing.dir": str(tmp_path / "checkpoints")})
+        wait_for(lambda: cancelled.statistics.epochs >= 3)
+        cancelled.cancel()
+        wait_for(lambda: finished.has_ended and failed.has_ended)
+    finally:
+        server.stop()
+    with penstock_history(archives) as url:
+        browser.open(url)
+        browser.wait_for(lambda: browser.count("table tbody tr") == 3, "three archived jobs")
+        said = browser.text("body")
+        assert "Job history" in said and "Cluster" not in said and "Running" not in said
+        keep_screenshot(browser, "dashboard-history")
+        page = f"{url}/#/job/{finished.job_id}"
+        browser.click(f"main a[href='#/job/{finished.job_id}']")
+        browser.wait_for(lambda: browser.count(".vertex") == 2, "two vertices")
+        assert "300" in browser.text(".graph") and "finished" in browser.text("h1")
+        assert browser.count(".actions") == 0 and "Metrics" not in browser.text("nav.tabs")
+        browser.click(".vertex", "count")
+        browser.wait_for_text("Records in", ".drawer")
+        assert browser.count(".drawer table:first-of-type tbody tr") == 2
+        keep_screenshot(browser, "dashboard-history-job")
+        browser.open(f"{page}/epochs")
+        browser.wait_for(lambda: browser.count(".chart .column") >= 1, "epochs")
+        browser.open(f"{page}/records")
+        browser.wait_for_text("Late records dropped", "main")
+        assert "–" in browser.text(".cards"), "nobody knows is not none"
+        browser.open(f"{url}/#/job/{cancelled.job_id}/checkpoints")
+        browser.wait_for_text("Completed", "main")
+        browser.click("tr.pickable")
+        browser.wait_for_text("Path", "main")
+        browser.open(f"{url}/#/job/{failed.job_id}/exceptions")
+        browser.wait_for_text("cannot count 7", "details[open] summary")
+        assert browser.complaints() == []
+        browser.open("about:blank")  # nothing is asked of a server that goes away
+
+
+@contextlib.contextmanager
+def penstock_history(folder: str) -> Iterator[str]:
+    """`penstock history` in a process of its own; its address."""
+    options = [f"-D{key}={value}" for key, value in FAST.items()]
+    call = [sys.executable, "-m", "penstock.cli.main", "history", folder, *options]
+    with subprocess.Popen(call, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            found = re.search(r"http://\S+", process.stdout.readline())
+            assert found is not None, "it ended before it said where it is"
+            yield found[0]
+        finally:
+            process.terminate()
+
+
+def keep_screenshot(browser: Browser, name: str) -> None:
+    """Into the folder that PENSTOCK_SCREENSHOTS names, for docs/images; nowhere without it."""
+    folder = os.environ.get("PENSTOCK_SCREENSHOTS")
+    if folder:
+        browser.screenshot(pathlib.Path(folder) / f"{name}.png")

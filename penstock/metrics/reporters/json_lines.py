@@ -26,12 +26,14 @@ class JsonLinesReporter(MetricReporter):
     """Appends; the file may be moved away by logrotate, since it is opened anew every interval."""
 
     def open(self, collect: Callable[[], Sequence[Sample]]) -> None:
+        """Makes the folder of the file that is written to, if there is a `path`."""
         path = self.settings.get("path")
         self._path = pathlib.Path(path) if path else None
         if self._path is not None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
 
     def report(self, samples: Sequence[Sample]) -> None:
+        """Appends a line for each metric; logs it where there is no `path`."""
         now = int(time.time() * 1000)
         lines = [json.dumps(self._entry(sample, now), default=str) for sample in samples]
         if self._path is None:

@@ -44,6 +44,7 @@ class OpenTelemetryReporter(MetricReporter):
         self._started_ns = time.time_ns()
 
     def report(self, samples: Sequence[Sample]) -> None:
+        """Sends the metrics to the collector, in one request."""
         body = json.dumps(self.request(samples, time.time_ns())).encode()
         send(self.url, "POST", body, {"Content-Type": "application/json", **self._headers}, self._timeout_s)
 

@@ -42,6 +42,7 @@ class PrometheusReporter(MetricReporter):
         return int(self._server.server_address[1])
 
     def open(self, collect: Callable[[], Sequence[Sample]]) -> None:
+        """Begins to answer scrapes, on the first port of its range that is free."""
         handler = _handler(lambda: exposition(collect(), self.settings))
         self._server = self._bind(handler)
         thread = threading.Thread(target=self._server.serve_forever, name="penstock-prometheus", daemon=True)
@@ -62,6 +63,7 @@ class PrometheusReporter(MetricReporter):
         )
 
     def close(self) -> None:
+        """Stops answering."""
         if self._server is not None:
             self._server.shutdown()
             self._server.server_close()

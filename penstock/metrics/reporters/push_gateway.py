@@ -34,11 +34,13 @@ class PushGatewayReporter(MetricReporter):
         self._pushed = False
 
     def report(self, samples: Sequence[Sample]) -> None:
+        """Replaces the group's metrics in the gateway."""
         text = exposition(samples, self.settings).encode()
         send(self.url, "PUT", text, {"Content-Type": CONTENT_TYPE})
         self._pushed = True
 
     def close(self) -> None:
+        """Deletes the group's metrics from the gateway, if that is asked for."""
         if self._delete and self._pushed:
             send(self.url, "DELETE", None, {})
 

@@ -35,9 +35,11 @@ class ReporterGroup:
 
     @property
     def reporters(self) -> list[MetricReporter]:
+        """The reporters, in the order in which they were configured."""
         return [running.reporter for running in self._running]
 
     def start(self) -> None:
+        """Opens each reporter in a thread of its own; returns at once."""
         for running in self._running:
             running.start()
 

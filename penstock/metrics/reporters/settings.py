@@ -41,15 +41,18 @@ class ReporterSettings:
 
     @property
     def factory(self) -> str:
+        """What kind of reporter it is: its `factory.class`, or its name where none is set."""
         return self.options.get("factory.class", self.name)
 
     @property
     def interval_s(self) -> float:
+        """The seconds between two reports; 10 if it is not said."""
         return max(
             0.001, self.get("interval", "Duration", parse_value("", "10 s", "Duration")).to_millis() / 1000
         )
 
     def filter(self) -> MetricFilter:
+        """Which metrics it is given; all if it is not said."""
         return MetricFilter.parse(
             self.get("filter.includes", default="*:*:*"), self.get("filter.excludes", default="")
         )

@@ -20,6 +20,7 @@ class StatsDReporter(MetricReporter):
     """Several numbers share a datagram, a line each."""
 
     def open(self, collect: Callable[[], Sequence[Sample]]) -> None:
+        """Makes the socket; nothing is sent yet."""
         self._address = (
             self.settings.get("host", default="localhost"),
             self.settings.get("port", "Integer", 8125),
@@ -27,6 +28,7 @@ class StatsDReporter(MetricReporter):
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 
     def report(self, samples: Sequence[Sample]) -> None:
+        """Sends the metrics, several to a datagram; nobody says whether they arrived."""
         for datagram in datagrams(line for sample in samples for line in self._lines(sample)):
             self._socket.sendto(datagram, self._address)
 
@@ -39,6 +41,7 @@ class StatsDReporter(MetricReporter):
             yield f"{full}:{number}|g"
 
     def close(self) -> None:
+        """Closes the socket."""
         self._socket.close()
 
 

@@ -13,7 +13,6 @@ from penstock.common.time import to_millis
 from penstock.rest.context import ServerContext
 from penstock.rest.handlers.executors import known_executors
 from penstock.rest.messages import Answer, Request, RestError
-from penstock.rest.ports import JobPort
 from penstock.version import FLINK_VERSION, __version__
 
 LOG = logging.getLogger(__name__)
@@ -52,7 +51,7 @@ def configuration(context: ServerContext, request: Request) -> Answer:
             "features": {
                 "web-submit": context.uploads is not None,
                 "web-cancel": context.flag("web.cancel.enable") and not context.history,
-                "web-rescale": False,
+                "web-rescale": context.flag("web.rescale.enable") and not context.history,
                 "web-history": context.history,
             },
         }
@@ -69,16 +68,15 @@ def jobs_overview(context: ServerContext, request: Request) -> Answer:
 
 
 def _overviews(context: ServerContext) -> list[dict[str, Any]]:
-    return [each for each in map(_overview, context.directory.all()) if each is not None]
-
-
-def _overview(port: JobPort) -> dict[str, Any] | None:
-    """None if its process went away just now."""
-    try:
-        return port.overview()
-    except Exception:
-        LOG.debug("job %s does not answer", port.job_id, exc_info=True)
-        return None
+    """All jobs are asked before one answer is waited for; a job whose process went away just now is left out."""
+    asked = [(port.job_id, port.overview_later()) for port in context.directory.all()]
+    found = []
+    for job_id, answer in asked:
+        try:
+            found.append(answer())
+        except Exception:
+            LOG.debug("job %s does not answer", job_id, exc_info=True)
+    return found
 
 
 def applications(context: ServerContext, request: Request) -> Answer:

@@ -53,21 +53,6 @@ def execution_result(job: RunningJob, request: Request) -> Answer:
     return Answer(views.execution_result(job.statistics, failure))
 
 
-def resource_requirements(job: RunningJob, request: Request) -> Answer:
-    """What the job has: its parallelism does not change while it runs."""
-    from penstock.rest.views.vertices import vertex_id
-
-    definition = job.statistics.job
-    return Answer(
-        {
-            vertex_id(definition, stage): {
-                "parallelism": {"lowerBound": stage.parallelism, "upperBound": stage.parallelism}
-            }
-            for stage in definition.stages.stages
-        }
-    )
-
-
 def sql(job: RunningJob, request: Request) -> Answer:
     """Ours: the statement of a job of SQL, what becomes of it, and which changes its result is told with."""
     about = job.description

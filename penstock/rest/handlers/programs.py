@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 from penstock.common.errors import ValidationError
@@ -92,12 +93,26 @@ def submission(request: Request) -> tuple[list[str], dict[str, str]]:
         settings["execution.state-recovery.claim-mode"] = _text(mode)
     if body.get("jobId") is not None:
         settings["$internal.pipeline.job-id"] = _job_id(body["jobId"])
-    arguments = body.get("programArgsList", request.several("programArg") or [])
-    if not isinstance(arguments, list) or not all(isinstance(each, str) for each in arguments):
-        raise RestError(400, f"Request did not match expected format {_WHAT}.")
+    arguments = _arguments(body, request)
     if any("\x00" in each for each in (*arguments, *settings, *settings.values())):
         raise RestError(400, f"Request did not match expected format {_WHAT}.")
     return arguments, settings
+
+
+def _arguments(body: dict[str, Any], request: Request) -> list[str]:
+    """A list; or, as clients of Flink 1.x send them, one text that is cut as a shell would."""
+    given = body.get("programArgsList", request.several("programArg") or [])
+    text = body.get("programArgs")
+    if "programArgsList" not in body and isinstance(text, str):
+        try:
+            given = shlex.split(text)
+        except ValueError as error:
+            raise RestError(
+                400, f"Request did not match expected format {_WHAT}: programArgs: {error}."
+            ) from None
+    if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
+        raise RestError(400, f"Request did not match expected format {_WHAT}.")
+    return given
 
 
 def _texts(value: Any) -> dict[str, str]:

@@ -9,7 +9,8 @@ from penstock.common.configuration import Configuration
 from penstock.common.options import option
 from penstock.graph.stages import Stage
 from penstock.rest.handlers.executors import aggregations
-from penstock.rest.messages import Answer, Request, RestError, not_found
+from penstock.rest.messages import Answer, Request, RestError, bad_parameter, not_found
+from penstock.rest.views import flamegraph as graphs
 from penstock.rest.views import jobs as job_views
 from penstock.rest.views import metrics as m
 from penstock.rest.views import vertices as v
@@ -123,8 +124,6 @@ def _chosen(ranges: list[str] | None, parallelism: int) -> list[int]:
     >>> _chosen(["0", "2-3"], 8)
     [0, 2, 3]
     """
-    from penstock.rest.messages import bad_parameter
-
     if not ranges:
         return list(range(parallelism))
     found: set[int] = set()
@@ -148,6 +147,23 @@ def sample(job: RunningJob, request: Request) -> Answer:
         raise RestError(403, "Rows are not shown: penstock.web.sample.enable is false.")
     found = job.coordinator.sampling.look(stage.id)
     return Answer({"columns": list(found.columns), "rows": [list(row) for row in found.rows]})
+
+
+def flame_graph(job: RunningJob, request: Request) -> Answer:
+    """What the vertex's code is doing. The first look starts the watching, as in Flink."""
+    stage = _stage(job, request)
+    kind = (request.one("type") or "FULL").upper()
+    if kind not in graphs.KINDS:
+        raise bad_parameter("query", "type", request.one("type") or "")
+    subtask = request.integer("subtaskindex")
+    if subtask is not None and not 0 <= subtask < stage.parallelism:
+        raise not_found(f"Invalid subtask index for vertex {request.parameters['vertexid']}")
+    settings = Configuration.from_dict(dict(job.statistics.job.configuration))
+    if not settings.get(option("rest.flamegraph.enabled")):
+        return Answer(graphs.DISABLED)
+    if job.statistics.lifecycle.end_ms >= 0:
+        return Answer(graphs.TERMINATED)
+    return Answer(graphs.flame_graph(job.coordinator.profiling.look(stage.id), kind, subtask))
 
 
 def sampling_allowed(settings: Mapping[str, str]) -> bool:

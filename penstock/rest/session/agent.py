@@ -12,6 +12,7 @@ from penstock.rest.archive import archive_job
 from penstock.rest.dispatch import read_job
 from penstock.rest.messages import Request, not_found
 from penstock.rest.ports import savepoint_directory_of
+from penstock.rest.requirements import update_requirements
 from penstock.rest.session.channel import Channel
 from penstock.rest.views import jobs as views
 from penstock.runtime.job_registry import jobs, unwatch_jobs, watch_jobs
@@ -94,4 +95,7 @@ class Agent:
             return job.cancel_with_savepoint(directory)
         if question == "checkpoint":
             return job.trigger_checkpoint()
+        if question == "requirements":
+            bounds = {vertex: (lower, upper) for vertex, (lower, upper) in fields["bounds"].items()}
+            return update_requirements(job, bounds)
         raise not_found(f"nobody knows what '{question}' is")

@@ -63,19 +63,30 @@ class Channel:
             TimeoutError: No answer came in time.
             PenstockError, RestError: What the other side raised.
         """
+        return self.begin(question, **fields)(timeout)
+
+    def begin(self, question: str, **fields: Any) -> Callable[[float | None], Any]:
+        """Asks; what it returns waits for the answer, as `ask` does. So several can be asked at a time."""
         number = next(self._numbers)
         waiting = self._waiting[number] = _Waiting()
         try:
             self._send({"id": number, "ask": question, **fields})
-            if self._gone:
-                raise ChannelClosedError("the program's process has ended")
-            if not waiting.done.wait(timeout):
-                raise TimeoutError(f"no answer to '{question}' within {timeout} s")
-        finally:
-            self._waiting.pop(number, None)
-        if waiting.error is not None:
-            raise waiting.error
-        return waiting.answer
+        except ChannelClosedError as error:
+            waiting.end(error)
+
+        def answer(timeout: float | None) -> Any:
+            try:
+                if self._gone:
+                    waiting.end(ChannelClosedError("the program's process has ended"))
+                if not waiting.done.wait(timeout):
+                    raise TimeoutError(f"no answer to '{question}' within {timeout} s")
+            finally:
+                self._waiting.pop(number, None)
+            if waiting.error is not None:
+                raise waiting.error
+            return waiting.answer
+
+        return answer
 
     def tell(self, question: str, **fields: Any) -> None:
         """A question whose answer nobody waits for."""
@@ -110,9 +121,10 @@ class Channel:
             LOG.debug("channel closed", exc_info=True)
         finally:
             self._gone = True
-            for waiting in [w for w in list(self._waiting.values()) if not w.done.is_set()]:
-                waiting.error = ChannelClosedError("the program's process has ended")
-                waiting.done.set()
+            for waiting in list(self._waiting.values()):
+                waiting.end(ChannelClosedError("the program's process has ended"))
+            self.close()  # not left to the collector of garbage: who asks how many files are open wants the truth
+            self._reader.close()
             if self._on_close is not None:
                 self._on_close()
 
@@ -153,6 +165,12 @@ class _Waiting:
         self.done = threading.Event()
         self.answer: Any = None
         self.error: BaseException | None = None
+
+    def end(self, error: BaseException) -> None:
+        """There will be no answer, unless it has come already."""
+        if not self.done.is_set():
+            self.error = error
+            self.done.set()
 
 
 def _described(error: BaseException) -> dict[str, Any]:

@@ -31,6 +31,11 @@ __all__ = ["Session", "default_folder", "read_description"]
 LOG = logging.getLogger(__name__)
 _REMEMBERED = 50
 _OF_THE_SERVER = ("rest.", "web.", "security.", "penstock.rest.", "penstock.session.", "jobmanager.")
+_OF_JOBS_TOO = (
+    "rest.flamegraph.enabled", "web.adaptive-scheduler.rescale-history.size", "web.checkpoints.history",
+    "web.exception-history-size",
+)  # fmt: skip
+"""What a job keeps for the server is kept by the program that runs it."""
 
 
 def default_folder(configuration: Configuration) -> str:
@@ -94,7 +99,11 @@ class Session:
         self.server = JobServer(context, self._extra)
         settings = self._spark_settings()
         given = self._configuration.to_dict()
-        inherited = {key: value for key, value in given.items() if not key.startswith(_OF_THE_SERVER)}
+        inherited = {
+            key: value
+            for key, value in given.items()
+            if key in _OF_JOBS_TOO or not key.startswith(_OF_THE_SERVER)
+        }
         self.programs = Programs(self._folder, context.directory, settings, inherited, self._forget)
         if given.get("web.submit.enable", "").lower() == "true":
             folder = self._configuration.get(option("web.upload.dir")) or self._folder.uploads

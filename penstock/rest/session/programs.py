@@ -21,6 +21,7 @@ import penstock
 from penstock.common.errors import JobExecutionError, ValidationError
 from penstock.rest.directory import JobDirectory
 from penstock.rest.messages import Answer, Request
+from penstock.rest.requirements import Bounds
 from penstock.rest.session.channel import Channel, ChannelClosedError
 from penstock.rest.session.lost_jobs import lost_job
 from penstock.rest.session.store import ProgramRecord, SessionFolder
@@ -52,8 +53,11 @@ class RemoteJob:
         return Answer(self._ask("read", _ANSWER_SECONDS, path=request.path, query=query))
 
     def overview(self) -> dict[str, Any]:
-        found: dict[str, Any] = self._ask("overview", _ANSWER_SECONDS)
-        return found
+        return self.overview_later()()
+
+    def overview_later(self) -> Callable[[], dict[str, Any]]:
+        answer = self._channel.begin("overview", job=self.job_id)
+        return lambda: answer(_ANSWER_SECONDS)
 
     def cancel(self) -> None:
         self._ask("cancel")
@@ -69,6 +73,9 @@ class RemoteJob:
 
     def trigger_checkpoint(self) -> int:
         return int(self._ask("checkpoint"))
+
+    def update_requirements(self, bounds: Bounds) -> None:
+        self._ask("requirements", bounds={vertex: list(pair) for vertex, pair in bounds.items()})
 
     def savepoint_directory(self) -> str | None:
         return self._savepoints

@@ -14,8 +14,8 @@ from typing import Any
 from penstock.graph.plan import display_name
 from penstock.graph.stages import Stage
 from penstock.rest.views import vertices as v
-from penstock.runtime.history import now_ms
-from penstock.runtime.statistics import JobStatistics, SubtaskTotals
+from penstock.runtime.metric_values import job_values, task_values
+from penstock.runtime.statistics import JobStatistics
 
 Values = dict[str, Any]
 _UNFIT = re.compile(r"[\s.:@&<>%*]")
@@ -23,57 +23,19 @@ AGGREGATIONS = ("min", "max", "avg", "sum", "skew")
 
 
 def job_metrics(stats: JobStatistics) -> Values:
-    """What Flink's JobManager tells of a job."""
-    life, checkpoints = stats.lifecycle, stats.checkpoints
-    last = checkpoints.latest.get("completed")
-    restored = checkpoints.latest.get("restored")
+    """What Flink's JobManager tells of a job, and ours of its epochs."""
     return {
-        "uptime": life.uptime_ms(),
-        "downtime": 0 if life.current == "RUNNING" or life.end_ms >= 0 else now_ms() - _since(stats),
-        "numRestarts": stats.restarts,
-        "fullRestarts": stats.restarts,
-        "numRescales": 0,
-        "initializingTime": _time_in(stats, "INITIALIZING", "CREATED"),
-        "createdTime": _time_in(stats, "CREATED", "RUNNING"),
-        "deployingTime": 0,
-        "runningTime": life.uptime_ms(),
-        "restartingTime": now_ms() - _since(stats) if life.current == "RESTARTING" else 0,
-        "cancellingTime": now_ms() - _since(stats) if life.current == "CANCELLING" else 0,
-        "failingTime": 0,
-        "allSubTasksRunningOrFinishedTime": life.uptime_ms(),
-        "totalNumberOfCheckpoints": checkpoints.completed + checkpoints.failed,
-        "numberOfCompletedCheckpoints": checkpoints.completed,
-        "numberOfFailedCheckpoints": checkpoints.failed,
-        "numberOfInProgressCheckpoints": 0,
-        "lastCheckpointSize": last.written_bytes if last else -1,
-        "lastCheckpointFullSize": last.state_bytes if last else -1,
-        "lastCheckpointDuration": last.duration_ms if last else -1,
-        "lastCheckpointCompletedTimestamp": last.ack_ms if last else -1,
-        "lastCompletedCheckpointId": last.id if last else -1,
-        "lastCheckpointExternalPath": (last.path if last else None) or "n/a",
-        "lastCheckpointProcessedData": 0,
-        "lastCheckpointPersistedData": 0,
-        "lastCheckpointMetadataSize": -1,
-        "lastCheckpointRestoreTimestamp": restored.trigger_ms if restored else -1,
+        **job_values(stats),
         "epochs": stats.epochs,
         "recordsRead": stats.records_read,
         "medianEpochMs": round(stats.median_epoch_ms, 1),
     }
 
 
-def _since(stats: JobStatistics) -> int:
-    return stats.lifecycle.timestamps[stats.lifecycle.current]
-
-
-def _time_in(stats: JobStatistics, state: str, following: str) -> int:
-    times = stats.lifecycle.timestamps
-    return max(0, times[following] - times[state]) if times[following] else 0
-
-
 def subtask_metrics(stats: JobStatistics, stage: Stage, index: int) -> Values:
     """Of one subtask: its own, then those of its operators."""
     totals = v.totals_of(stats, stage)[index]
-    values = _task_metrics(stats, stage, index, totals)
+    values = task_values(stats, stage, index, totals)
     for node_id in stage.nodes:
         node = stats.job.graph.nodes[node_id]
         prefix = operator_scope(display_name(node))
@@ -87,35 +49,6 @@ def subtask_metrics(stats: JobStatistics, stage: Stage, index: int) -> Values:
         for name, metric in reported.items():
             values.update(_reported(f"{prefix}.{name}", metric))
     return values
-
-
-def _task_metrics(stats: JobStatistics, stage: Stage, index: int, totals: SubtaskTotals) -> Values:
-    key, rates = (stage.id, index), stats.rates
-    runs = stats.lifecycle.end_ms < 0
-    busy, held_back = v.time_shares(stats, stage, index, totals)
-
-    def rate(position: int, value: float) -> float:
-        return round(rates.per_second(key, position, value), 3) if runs else 0.0
-
-    return {
-        "numRecordsIn": totals.records_in,
-        "numRecordsInPerSecond": rate(0, totals.records_in),
-        "numRecordsOut": totals.records_out,
-        "numRecordsOutPerSecond": rate(1, totals.records_out),
-        "numBytesIn": totals.bytes_in,
-        "numBytesInPerSecond": rate(2, totals.bytes_in),
-        "numBytesOut": totals.bytes_out,
-        "numBytesOutPerSecond": rate(3, totals.bytes_out),
-        "busyTimeMsPerSecond": round(busy * 1000),
-        "backPressuredTimeMsPerSecond": round(held_back * 1000),
-        "idleTimeMsPerSecond": max(0, 1000 - round(busy * 1000) - round(held_back * 1000)) if runs else 0,
-        "accumulateBusyTimeMs": round(totals.busy_ms),
-        "accumulateBackPressuredTimeMs": round(totals.held_back_ms),
-        "accumulateIdleTimeMs": round(stats.idle_ms(totals)),
-        "isBackPressured": held_back > 0.5,
-        "numRecordsWaiting": totals.waiting,
-        "currentInputWatermark": totals.watermark if totals.watermark is not None else v.MIN_WATERMARK,
-    }
 
 
 def _reported(name: str, metric: Mapping[str, Any]) -> Values:

@@ -12,6 +12,7 @@ import xxhash
 from penstock.graph.plan import display_name
 from penstock.graph.stages import Stage
 from penstock.runtime.history import now_ms
+from penstock.runtime.metric_values import time_shares
 from penstock.runtime.plan import JobDefinition
 from penstock.runtime.statistics import JobStatistics, SubtaskTotals
 
@@ -291,19 +292,6 @@ def back_pressure(stats: JobStatistics, stage: Stage) -> dict[str, Any]:
         "subtasks": subtasks,
         "backpressure-level": worst,
     }
-
-
-def time_shares(stats: JobStatistics, stage: Stage, index: int, totals: SubtaskTotals) -> tuple[float, float]:
-    """Which part of the last seconds it was busy, and which part something behind it held it back."""
-    if stats.lifecycle.end_ms >= 0:
-        return 0.0, 0.0
-    key = (stage.id, index)
-    busy = stats.rates.per_second(key, 4, totals.busy_ms, SHARE_SECONDS) / 1000
-    held_back = stats.rates.per_second(key, 5, totals.held_back_ms, SHARE_SECONDS) / 1000
-    return min(1.0, round(busy, 3)), min(1.0, round(held_back, 3))
-
-
-SHARE_SECONDS = 10.0
 
 
 def _level(ratio: float) -> str:

@@ -122,11 +122,12 @@ def test_who_is_not_there_is_told(tmp_path: pathlib.Path) -> None:
 
 def test_a_token_is_sent(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
     secret = tmp_path / "token"
-    secret.write_text("s3cret")
+    secret.write_text("s3cret-s3cret-s3cret")
+    secret.chmod(0o600)
     with ServedGateway({"penstock.rest.token-file": str(secret)}, prepare=lambda: None) as served:
         with pytest.raises(GatewayFailure, match="token"):
             GatewayCalls(served.url, {})
-        monkeypatch.setenv("PENSTOCK_REST_TOKEN", "s3cret")
+        monkeypatch.setenv("PENSTOCK_REST_TOKEN", "s3cret-s3cret-s3cret")
         GatewayCalls(served.url, {}).close()
 
 

@@ -12,7 +12,7 @@ import pytest
 from penstock.runtime.in_process import InProcessEpochs
 from penstock.sql.streaming import jobs
 from tests.gateway.served import ServedGateway
-from tests.servers.flink import flink_home
+from tests.servers.flink import sql_client_home
 from tests.servers.process import find_program
 
 pytestmark = pytest.mark.spark
@@ -53,7 +53,7 @@ def test_a_script_with_tables_inserts_batch_and_streaming_queries(
 def run_client(port: int, script: pathlib.Path) -> str:
     """What `sql-client.sh gateway -f script` shows, without colours."""
     find_program("java", "default-jre-headless")
-    home = flink_home()
+    home = sql_client_home()
     command = [str(home / "bin" / "sql-client.sh"), "gateway", "-e", f"127.0.0.1:{port}", "-f", str(script)]
     java = f"-Xmx512m -Duser.home={script.parent}"  # where it keeps its history
     variables = {**os.environ, "FLINK_ENV_JAVA_OPTS": java, "FLINK_LOG_DIR": str(script.parent)}

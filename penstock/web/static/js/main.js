@@ -8,6 +8,7 @@ import * as overview from "./pages/overview.js";
 
 const PAGES = { "": overview, job, cluster };
 const LINKS = [["", "Jobs"], ["cluster", "Cluster"]];
+const LINKS_OF_HISTORY = [["", "Job history"]];
 const app = { config: null, refreshMs: 3000, route: null, ui: {}, turn: 0, timer: null, failed: false };
 
 function parse() {
@@ -31,6 +32,7 @@ async function show(fresh) {
     app.config ??= await get("config");
     context.config = app.config;
     context.features = app.config.features ?? {};
+    header();
     app.refreshMs = Math.max(500, Number(app.config["refresh-interval"]) || 3000);
     const data = await page.load(context);
     if (turn !== app.turn) return;
@@ -59,8 +61,9 @@ function connected(ok, error) {
 
 function header() {
   const here = app.route.name === "job" ? "" : app.route.name;
+  const links = app.config?.features?.["web-history"] ? LINKS_OF_HISTORY : LINKS;
   render(document.getElementById("nav"),
-    LINKS.map(([name, text]) => h("a", { href: `#/${name}`, "aria-current": name === here ? "page" : null }, text)));
+    links.map(([name, text]) => h("a", { href: `#/${name}`, "aria-current": name === here ? "page" : null }, text)));
 }
 
 function themeButton() {

@@ -47,12 +47,15 @@ export function view({ job, own, tab, data }, context) {
             h("span", {}, ENDED.includes(job.state) ? `ran ${f.duration(job.duration)}` : `running for ${f.duration(job.now - job["start-time"])}`))),
         ENDED.includes(job.state) ? null : buttons(job, own)),
       h("nav", { class: "tabs", "aria-label": "Job" },
-        TABS.filter(([n]) => n !== "sql" || context.ui.hasSql || name === "sql").map(([n, title]) =>
+        TABS.filter(([n]) => n === name || isThere(n, context)).map(([n, title]) =>
           h("a", { href: `#/job/${encodeURIComponent(job.jid)}/${n}`, "aria-current": n === name ? "page" : null, "data-key": n }, title))),
       h("div", { class: "tab", "data-key": name }, tab.view(data, own)),
     ],
   };
 }
+
+/** SQL is for jobs of SQL; values of metrics are not archived. */
+const isThere = (tab, { ui, features }) => (tab === "sql" ? ui.hasSql : tab === "metrics" ? !features["web-history"] : true);
 
 const buttons = (job, own) =>
   h("div", { class: "actions" },

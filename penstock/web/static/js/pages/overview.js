@@ -21,8 +21,9 @@ export async function load() {
   return { cluster, jobs, running, rates, now };
 }
 
-export function view({ cluster, jobs, running, rates, now }) {
+export function view({ cluster, jobs, running, rates, now }, { features }) {
   const ended = jobs.filter((job) => ENDED.includes(job.state)).sort((a, b) => b["end-time"] - a["end-time"]);
+  if (features["web-history"]) return history(cluster, ended, now);
   const used = cluster["slots-total"] - cluster["slots-available"];
   const flow = [...rates.values()].filter((r) => r !== null);
   return {
@@ -39,10 +40,26 @@ export function view({ cluster, jobs, running, rates, now }) {
       running.length ? section("Records read per second", lineChart([{ points: remember("throughput", null) }], { label: "Records per second of all jobs", format: f.short, height: 110 })) : null,
       section("Running", running.length ? jobTable(running, now, rates) : empty("No job is running.", "Start one with penstock run --web program.py, or submit one to this server.")),
       section("Ended", ended.length ? jobTable(ended, now) : empty("Nothing has ended yet.")),
-      h("p", { class: "foot" }, `Flink ${cluster["flink-version"] ?? ""} interface · ${cluster["flink-commit"] ?? ""}`),
+      foot(cluster),
     ],
   };
 }
+
+/** A history server has archives and nothing that runs. */
+const history = (cluster, ended, now) => ({
+  title: "Job history",
+  content: [
+    h("h1", {}, "Job history"),
+    h("div", { class: "cards" },
+      card("Finished", f.count(cluster["jobs-finished"]), "ran to their end, or were stopped with a savepoint"),
+      card("Cancelled", f.count(cluster["jobs-cancelled"]), "by somebody"),
+      card("Failed", h("span", { class: cluster["jobs-failed"] ? "bad-text" : null }, f.count(cluster["jobs-failed"])), "see their exceptions")),
+    section("Ended", ended.length ? jobTable(ended, now) : empty("There is no archive yet.", "Jobs are archived when they end, in jobmanager.archive.fs.dir.")),
+    foot(cluster),
+  ],
+});
+
+const foot = (cluster) => h("p", { class: "foot" }, `Flink ${cluster["flink-version"] ?? ""} interface · ${cluster["flink-commit"] ?? ""}`);
 
 const jobTable = (jobs, now, rates) =>
   table([

@@ -22,14 +22,15 @@ async function look(jid, vertex) {
   const [detail, ids] = await Promise.all([get(path), optional(`${path}/subtasks/metrics`)]);
   const counted = (ids ?? []).map((m) => m.id).filter((id) => COUNTED.some((name) => id === name || id.endsWith(`.${name}`)));
   const values = await metrics(`${path}/subtasks/metrics`, counted);
-  const total = (name) => counted.filter((id) => id === name || id.endsWith(`.${name}`)).reduce((n, id) => n + (Number(values[id]?.sum) || 0), 0);
+  const known = (ids ?? []).length > 0; // of a job that has ended there are no metrics: nobody knows is not none
+  const total = (name) => (known ? counted.filter((id) => id === name || id.endsWith(`.${name}`)).reduce((n, id) => n + (Number(values[id]?.sum) || 0), 0) : null);
   const records = detail.subtasks.map((one) => Number(one.metrics["read-records"]) || 0);
   const sent = detail.subtasks.map((one) => Number(one.metrics["write-records"]) || 0);
   return { vertex, records: records.some(Boolean) ? records : sent, late: total("numLateRecordsDropped"), dead: total("numDeadLetters") };
 }
 
 export function view({ vertices, destinations }) {
-  const sum = (key) => vertices.reduce((n, v) => n + v[key], 0);
+  const sum = (key) => (vertices.some((v) => v[key] !== null) ? vertices.reduce((n, v) => n + (v[key] ?? 0), 0) : null);
   const worst = vertices.filter((v) => v.records.length > 1).reduce((most, v) => Math.max(most, skew(v.records)), 0);
   const spreadOut = vertices.filter((v) => v.records.length > 1);
   return [
