@@ -10,7 +10,7 @@ PACKAGE = pathlib.Path(__file__).parent.parent / "penstock"
 
 # Top to bottom; packages of one row may use each other.
 LAYERS = [
-    {"cli", "gateway"},
+    {"cli", "gateway", "notebook"},
     {"rest"},
     {"web"},
     {"table"},
