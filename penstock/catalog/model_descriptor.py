@@ -24,18 +24,23 @@ class ModelDescriptor:
 
     @staticmethod
     def for_provider(provider: str) -> ModelDescriptor.Builder:
+        """Begins the description of a model by who computes it."""
         return ModelDescriptor.Builder().option("provider", provider)
 
     def get_input_schema(self) -> Schema | None:
+        """The columns that go in, None if not declared."""
         return self.input_schema
 
     def get_output_schema(self) -> Schema | None:
+        """The columns that come out, None if not declared."""
         return self.output_schema
 
     def get_options(self) -> dict[str, str]:
+        """A copy of the options, "provider" among them."""
         return dict(self.options)
 
     def get_comment(self) -> str | None:
+        """The comment, None if there is none."""
         return self.comment
 
     def __hash__(self) -> int:
@@ -71,20 +76,30 @@ class ModelDescriptor:
             self._comment: str | None = None
 
         def input_schema(self, input_schema: Schema) -> ModelDescriptor.Builder:
+            """Declares the columns that go in."""
             self._input = input_schema
             return self
 
         def output_schema(self, output_schema: Schema) -> ModelDescriptor.Builder:
+            """Declares the columns that come out."""
             self._output = output_schema
             return self
 
         def option(self, key: Any, value: Any) -> ModelDescriptor.Builder:
+            """Sets an option; the last value of a key counts.
+
+            Args:
+                key: The key as text or as a `ConfigOption`.
+                value: Any value; it is kept as text, booleans in lower case.
+            """
             self._options[_key(key)] = _value(value)
             return self
 
         def comment(self, comment: str) -> ModelDescriptor.Builder:
+            """Sets what people are told about the model."""
             self._comment = comment
             return self
 
         def build(self) -> ModelDescriptor:
+            """The model as described so far; schemas that are missing are told when it is registered."""
             return ModelDescriptor(self._input, self._output, dict(self._options), self._comment)

@@ -29,12 +29,14 @@ class Modules:
         return CORE in self.used
 
     def load(self, name: str, module: Any) -> None:
+        """Adds a module, used behind all others; a name that is taken is refused."""
         if name in self._loaded:
             raise ValidationError(f"A module with name '{name}' already exists", do="unload it first")
         self._loaded[name] = module
         self.used.append(name)
 
     def unload(self, name: str) -> None:
+        """Removes a module, and it is used no more; a name that is not loaded is refused."""
         if name not in self._loaded:
             raise ValidationError(
                 f"No module with name '{name}' exists", do=f"loaded are {', '.join(self._loaded)}"

@@ -33,6 +33,14 @@ class CatalogBaseTable:
         properties: Mapping[str, str] | None = None,
         comment: str | None = None,
     ) -> CatalogTable:
+        """A table to be put into a catalog.
+
+        Args:
+            schema: Its columns.
+            partition_keys: Its partition columns, in order.
+            properties: Its options; "connector" among them.
+            comment: What people are told about it.
+        """
         return CatalogTable(as_schema(schema), dict(properties or {}), comment, tuple(partition_keys or ()))
 
     @staticmethod
@@ -43,6 +51,15 @@ class CatalogBaseTable:
         properties: Mapping[str, str],
         comment: str | None = None,
     ) -> CatalogView:
+        """A view to be put into a catalog.
+
+        Args:
+            original_query: The query as it was written.
+            expanded_query: The query with full names of tables; this one is run.
+            schema: The columns of its result.
+            properties: Its options.
+            comment: What people are told about it.
+        """
         return CatalogView(as_schema(schema), dict(properties), comment, original_query, expanded_query)
 
     @property
@@ -56,21 +73,27 @@ class CatalogBaseTable:
         return TableSchema([name for name, _ in columns], [data_type for _, data_type in columns])
 
     def get_unresolved_schema(self) -> Schema:
+        """The columns, watermarks and key as declared."""
         return self.schema
 
     def get_options(self) -> dict[str, str]:
+        """A copy of the options."""
         return dict(self.options)
 
     def get_comment(self) -> str:
+        """The comment, "" if there is none."""
         return self.comment or ""
 
     def get_description(self) -> str | None:
+        """The comment, None if there is none."""
         return self.comment
 
     def get_detailed_description(self) -> str | None:
+        """The same as `get_description`."""
         return self.comment
 
     def copy(self) -> Any:
+        """An equal table or view whose options are its own."""
         return replace(self, options=dict(self.options))
 
 
@@ -106,9 +129,11 @@ class CatalogTable(CatalogBaseTable):
 
     @property
     def primary_key(self) -> tuple[str, ...]:
+        """The columns of the declared primary key; empty if there is none."""
         return self.schema.primary_key
 
     def with_options(self, options: Mapping[str, str]) -> CatalogTable:
+        """The same table with these options in place of its own."""
         return replace(self, options=dict(options))
 
 
@@ -122,9 +147,11 @@ class CatalogView(CatalogBaseTable):
     current_database: str = ""
 
     def get_original_query(self) -> str:
+        """The query as it was written."""
         return self.original_query
 
     def get_expanded_query(self) -> str:
+        """The query with full names of tables; this one is run."""
         return self.expanded_query
 
 
@@ -137,21 +164,27 @@ class CatalogDatabase:
 
     @staticmethod
     def create_instance(properties: Mapping[str, str], comment: str | None = None) -> CatalogDatabase:
+        """A database to be put into a catalog."""
         return CatalogDatabase(dict(properties), comment)
 
     def get_properties(self) -> dict[str, str]:
+        """A copy of the properties."""
         return dict(self.properties)
 
     def get_comment(self) -> str:
+        """The comment, "" if there is none."""
         return self.comment or ""
 
     def get_description(self) -> str | None:
+        """The comment, None if there is none."""
         return self.comment
 
     def get_detailed_description(self) -> str | None:
+        """The same as `get_description`."""
         return self.comment
 
     def copy(self) -> CatalogDatabase:
+        """An equal database whose properties are its own."""
         return CatalogDatabase(dict(self.properties), self.comment)
 
 
@@ -165,25 +198,38 @@ class CatalogFunction:
 
     @staticmethod
     def create_instance(class_name: str, function_language: str = "Python") -> CatalogFunction:
+        """A function to be put into a catalog.
+
+        Args:
+            class_name: The path of the class or function, `module.Name`.
+            function_language: "Python"; functions in Java or Scala cannot be called.
+        """
         return CatalogFunction(class_name, function_language.upper())
 
     def get_class_name(self) -> str:
+        """The path of the class or function, `module.Name`."""
         return self.class_name
 
     def get_function_language(self) -> str:
+        """The language, in upper case."""
         return self.language
 
     def get_description(self) -> str | None:
+        """A text that is the same for all functions."""
         return "This is a user-defined function"
 
     def get_detailed_description(self) -> str | None:
+        """The same as `get_description`."""
         return "This is a user-defined function"
 
     def get_options(self) -> dict[str, str]:
+        """Always empty: functions have no options here."""
         return {}
 
     def is_generic(self) -> bool:
+        """Always True: a function does not belong to one kind of catalog."""
         return True
 
     def copy(self) -> CatalogFunction:
+        """The function itself: it cannot be changed."""
         return self

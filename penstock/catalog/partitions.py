@@ -22,6 +22,7 @@ class CatalogPartitionSpec:
         self._values = {str(key): str(value) for key, value in partition_spec.items()}
 
     def get_partition_spec(self) -> dict[str, str]:
+        """A copy of the values, by column."""
         return dict(self._values)
 
     def is_part_of(self, other: CatalogPartitionSpec) -> bool:
@@ -61,21 +62,27 @@ class CatalogPartition:
 
     @staticmethod
     def create_instance(properties: Mapping[str, str], comment: str | None = None) -> CatalogPartition:
+        """A partition to be put into a catalog."""
         return CatalogPartition(dict(properties), comment)
 
     def get_properties(self) -> dict[str, str]:
+        """A copy of the properties."""
         return dict(self.properties)
 
     def get_comment(self) -> str:
+        """The comment, "" if there is none."""
         return self.comment or ""
 
     def get_description(self) -> str | None:
+        """The comment, None if there is none."""
         return self.comment
 
     def get_detailed_description(self) -> str | None:
+        """The same as `get_description`."""
         return self.comment
 
     def copy(self) -> CatalogPartition:
+        """An equal partition whose properties are its own."""
         return replace(self, properties=dict(self.properties))
 
 
@@ -95,19 +102,32 @@ class CatalogModel:
         options: Mapping[str, str] | None = None,
         comment: str | None = None,
     ) -> CatalogModel:
+        """A model to be put into a catalog.
+
+        Args:
+            input_schema: The columns that go in.
+            output_schema: The columns that come out.
+            options: Its options; "provider" says who computes it.
+            comment: What people are told about it.
+        """
         return CatalogModel(input_schema, output_schema, dict(options or {}), comment)
 
     def get_input_schema(self) -> Schema:
+        """The columns that go in."""
         return self.input_schema
 
     def get_output_schema(self) -> Schema:
+        """The columns that come out."""
         return self.output_schema
 
     def get_options(self) -> dict[str, str]:
+        """A copy of the options."""
         return dict(self.options)
 
     def get_comment(self) -> str | None:
+        """The comment, None if there is none."""
         return self.comment
 
     def copy(self, options: Mapping[str, str] | None = None) -> CatalogModel:
+        """An equal model; with other options if they are given."""
         return replace(self, options=dict(self.options if options is None else options))

@@ -38,14 +38,17 @@ class SchemaColumn:
 
     @property
     def is_physical(self) -> bool:
+        """Whether the external system stores the column."""
         return self.expression is None and self.metadata_key is None
 
     @property
     def is_computed(self) -> bool:
+        """Whether the column is computed from others."""
         return self.expression is not None
 
     @property
     def is_metadata(self) -> bool:
+        """Whether the column comes from what the connector or format knows about a row."""
         return self.metadata_key is not None
 
 
@@ -68,13 +71,28 @@ class Schema:
 
     @staticmethod
     def new_builder() -> Schema.Builder:
+        """Begins a schema.
+
+        >>> schema = (
+        ...     Schema.new_builder()
+        ...     .column("id", "BIGINT NOT NULL")
+        ...     .column("at", "TIMESTAMP(3)")
+        ...     .watermark("at", "`at` - INTERVAL '5' SECOND")
+        ...     .primary_key("id")
+        ...     .build()
+        ... )
+        >>> [column.name for column in schema.columns], schema.primary_key
+        (['id', 'at'], ('id',))
+        """
         return Schema.Builder()
 
     def column(self, name: str) -> SchemaColumn | None:
+        """The declaration of a column by its name, None if there is none."""
         return next((c for c in self.columns if c.name == name), None)
 
     @property
     def physical_columns(self) -> list[SchemaColumn]:
+        """The columns that the external system stores, in order."""
         return [c for c in self.columns if c.is_physical]
 
     def __str__(self) -> str:
@@ -96,6 +114,7 @@ class Schema:
             return self
 
         def from_schema(self, unresolved_schema: Schema) -> Schema.Builder:
+            """Adds everything another schema declares; its primary key replaces one declared here."""
             mine, other = self._schema, unresolved_schema
             self._schema = Schema(
                 (*mine.columns, *other.columns),
@@ -106,9 +125,15 @@ class Schema:
             return self
 
         def from_resolved_schema(self, resolved_schema: ResolvedSchema) -> Schema.Builder:
+            """Adds the columns, watermarks and key of a bound table; computed columns become physical."""
             return self.from_schema(resolved_schema.to_schema())
 
         def from_row_data_type(self, data_type: DataType) -> Schema.Builder:
+            """Adds a physical column for each field of a ROW type.
+
+            Raises:
+                ValidationError: The type is not a ROW.
+            """
             if not isinstance(data_type, RowType):
                 raise ValidationError(f"a schema comes from a ROW type, not from {data_type.as_summary()}")
             for row_field in data_type:
@@ -116,6 +141,11 @@ class Schema:
             return self
 
         def from_fields(self, field_names: list[str], field_data_types: list[DataType]) -> Schema.Builder:
+            """Adds physical columns by their names and types.
+
+            Raises:
+                ValidationError: There are more names than types, or fewer.
+            """
             if len(field_names) != len(field_data_types):
                 raise ValidationError(f"{len(field_names)} names for {len(field_data_types)} types")
             for name, data_type in zip(field_names, field_data_types, strict=True):
@@ -123,10 +153,23 @@ class Schema:
             return self
 
         def column(self, column_name: str, data_type: str | DataType) -> Schema.Builder:
+            """Adds a physical column.
+
+            Args:
+                column_name: Its name.
+                data_type: Its type, as SQL text ("INT NOT NULL") or as a `DataType`.
+            """
             said = data_type if isinstance(data_type, str) else None
             return self._add(SchemaColumn(column_name, _as_type(data_type), declared_as=said))
 
         def column_by_expression(self, column_name: str, expr: Any) -> Schema.Builder:
+            """Adds a column that is computed whenever the table is read.
+
+            Args:
+                column_name: Its name.
+                expr: What computes it, as SQL text or as an expression of the Table API. The column gets its type
+                    when the table is bound.
+            """
             return self._add(SchemaColumn(column_name, expression=_as_text(expr)))
 
         def column_by_metadata(
@@ -136,6 +179,14 @@ class Schema:
             metadata_key: str | None = None,
             is_virtual: bool = False,
         ) -> Schema.Builder:
+            """Adds a column that the connector or format fills, such as a record's timestamp.
+
+            Args:
+                column_name: Its name.
+                data_type: Its type; what the connector gives is cast to it.
+                metadata_key: The connector's name for it, where it is not the column's.
+                is_virtual: The column is left out when the table is written.
+            """
             key = column_name if metadata_key is None else metadata_key
             column = SchemaColumn(
                 column_name,
@@ -156,20 +207,29 @@ class Schema:
             return self
 
         def watermark(self, column_name: str, watermark_expr: Any) -> Schema.Builder:
+            """Makes a column the row time and says how far its watermark stays behind.
+
+            Args:
+                column_name: A column of type TIMESTAMP(3) or TIMESTAMP_LTZ(3).
+                watermark_expr: SQL text or an expression, such as "`at` - INTERVAL '5' SECOND".
+            """
             declared = WatermarkDeclaration(column_name, _as_text(watermark_expr))
             self._schema = replace(self._schema, watermarks=(*self._schema.watermarks, declared))
             return self
 
         def primary_key(self, *column_names: str) -> Schema.Builder:
+            """Declares the columns that identify a row; nothing checks that they do."""
             return self.primary_key_named("PK_" + "_".join(column_names), *column_names)
 
         def primary_key_named(self, constraint_name: str, *column_names: str) -> Schema.Builder:
+            """Declares the primary key under a name of its own."""
             self._schema = replace(
                 self._schema, primary_key=tuple(column_names), primary_key_name=constraint_name
             )
             return self
 
         def build(self) -> Schema:
+            """The schema as declared so far; types and expressions are checked when a table is bound to it."""
             return self._schema
 
 

@@ -20,21 +20,27 @@ class CatalogTableStatistics:
     properties: Mapping[str, str] = field(default_factory=dict)
 
     def get_row_count(self) -> int:
+        """How many rows there are, -1 if not known."""
         return self.row_count
 
     def get_field_count(self) -> int:
+        """The second number that was given: files, in Flink's Java API; -1 if not known."""
         return self.field_count
 
     def get_total_size(self) -> int:
+        """Bytes as stored, -1 if not known."""
         return self.total_size
 
     def get_raw_data_size(self) -> int:
+        """Bytes before compression, -1 if not known."""
         return self.raw_data_size
 
     def get_properties(self) -> dict[str, str]:
+        """A copy of the properties."""
         return dict(self.properties)
 
     def copy(self) -> CatalogTableStatistics:
+        """Equal statistics whose properties are their own."""
         return replace(self, properties=dict(self.properties))
 
 
@@ -46,10 +52,13 @@ class CatalogColumnStatistics:
     properties: Mapping[str, str] = field(default_factory=dict)
 
     def get_column_statistics_data(self) -> dict[str, Any]:
+        """What was said about the columns, by name."""
         return dict(self.column_statistics_data)
 
     def get_properties(self) -> dict[str, str]:
+        """A copy of the properties."""
         return dict(self.properties)
 
     def copy(self) -> CatalogColumnStatistics:
+        """Equal statistics whose parts are their own."""
         return CatalogColumnStatistics(dict(self.column_statistics_data), dict(self.properties))

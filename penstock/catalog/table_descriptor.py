@@ -21,27 +21,43 @@ class FormatDescriptor:
 
     @staticmethod
     def for_format(format: str) -> FormatDescriptor.Builder:
+        """Begins the description of a format by its name, such as "json".
+
+        >>> print(FormatDescriptor.for_format("json").option("ignore-parse-errors", True).build())
+        json[{ignore-parse-errors=true}]
+        """
         return FormatDescriptor.Builder(format)
 
     def __str__(self) -> str:
         return f"{self.format}[{{{', '.join(f'{k}={v}' for k, v in java_map_order(self.options))}}}]"
 
     def get_format(self) -> str:
+        """The name of the format."""
         return self.format
 
     def get_options(self) -> dict[str, str]:
+        """A copy of the options, keys without the format's name."""
         return dict(self.options)
 
     class Builder:
+        """Collects the options of a format."""
+
         def __init__(self, format: str) -> None:
             self._format = format
             self._options: dict[str, str] = {}
 
         def option(self, key: Any, value: Any) -> FormatDescriptor.Builder:
+            """Sets an option of the format; the last value of a key counts.
+
+            Args:
+                key: The key as text or as a `ConfigOption`, without the format's name in front.
+                value: Any value; it is kept as text, booleans in lower case.
+            """
             self._options[_key(key)] = _value(value)
             return self
 
         def build(self) -> FormatDescriptor:
+            """The format and its options as they are now; the builder may be used further."""
             return FormatDescriptor(self._format, dict(self._options))
 
 
@@ -56,22 +72,33 @@ class TableDescriptor:
 
     @staticmethod
     def for_connector(connector: str) -> TableDescriptor.Builder:
+        """Begins the description of a table that a connector reads or writes.
+
+        >>> schema = Schema.new_builder().column("n", "INT").build()
+        >>> TableDescriptor.for_connector("print").schema(schema).build().get_options()
+        {'connector': 'print'}
+        """
         return TableDescriptor.Builder().option("connector", connector)
 
     @staticmethod
     def for_managed() -> TableDescriptor.Builder:
+        """Begins the description of a table without a connector; some connector has to be set by an option."""
         return TableDescriptor.Builder()
 
     def get_schema(self) -> Schema | None:
+        """The declared schema, None if none was given."""
         return self.schema
 
     def get_options(self) -> dict[str, str]:
+        """A copy of the options, those of the format among them."""
         return dict(self.options)
 
     def get_partition_keys(self) -> list[str]:
+        """The partition columns, in order; empty if the table is not partitioned."""
         return list(self.partition_keys)
 
     def get_comment(self) -> str | None:
+        """The comment, None if there is none."""
         return self.comment
 
     def __str__(self) -> str:
@@ -86,6 +113,7 @@ class TableDescriptor:
         return "\n".join(parts)
 
     def to_catalog_table(self) -> CatalogTable:
+        """The same table as a catalog keeps it."""
         return CatalogTable(self.schema or Schema(), dict(self.options), self.comment, self.partition_keys)
 
     class Builder:
@@ -98,16 +126,33 @@ class TableDescriptor:
             self._comment: str | None = None
 
         def schema(self, schema: Schema) -> TableDescriptor.Builder:
+            """Declares the columns, replacing an earlier declaration."""
             self._schema = schema
             return self
 
         def option(self, key: Any, value: Any) -> TableDescriptor.Builder:
+            """Sets an option of the table; the last value of a key counts.
+
+            Args:
+                key: The key as text or as a `ConfigOption`.
+                value: Any value; it is kept as text, booleans in lower case.
+            """
             self._options[_key(key)] = _value(value)
             return self
 
         def format(
             self, format: str | FormatDescriptor, format_option: Any = None
         ) -> TableDescriptor.Builder:
+            """Sets the format and its options.
+
+            Args:
+                format: A name, or a `FormatDescriptor` that has options too.
+                format_option: The option to set, where a table has several formats: "key.format" or "value.format".
+
+            >>> avro = FormatDescriptor.for_format("avro").option("codec", "snappy").build()
+            >>> TableDescriptor.for_connector("kafka").format(avro, "value.format").build().get_options()
+            {'connector': 'kafka', 'value.format': 'avro', 'value.avro.codec': 'snappy'}
+            """
             prefix = "" if format_option is None else _key(format_option).removesuffix("format")
             descriptor = FormatDescriptor(format) if isinstance(format, str) else format
             self._options[f"{prefix}format"] = descriptor.format
@@ -116,14 +161,17 @@ class TableDescriptor:
             return self
 
         def partitioned_by(self, *partition_keys: str) -> TableDescriptor.Builder:
+            """Names the partition columns, in order."""
             self._partition_keys = tuple(partition_keys)
             return self
 
         def comment(self, comment: str) -> TableDescriptor.Builder:
+            """Sets what people are told about the table."""
             self._comment = comment
             return self
 
         def build(self) -> TableDescriptor:
+            """The table as described so far; nothing is checked before it is registered."""
             return TableDescriptor(self._schema, dict(self._options), self._partition_keys, self._comment)
 
 

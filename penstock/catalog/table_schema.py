@@ -45,12 +45,15 @@ class TableSchema:
 
     @classmethod
     def builder(cls) -> TableSchema.Builder:
+        """Begins a schema that is made column by column."""
         return TableSchema.Builder()
 
     def copy(self) -> TableSchema:
+        """A schema with the same names and types, without marks of time attributes."""
         return TableSchema(self._names, self._types)
 
     def get_field_data_types(self) -> list[DataType]:
+        """The types of the columns, in order."""
         return list(self._types)
 
     def get_field_data_type(self, field: int | str) -> DataType | None:
@@ -62,9 +65,11 @@ class TableSchema:
         return self._types[field] if 0 <= field < len(self._types) else None
 
     def get_field_count(self) -> int:
+        """How many columns there are."""
         return len(self._names)
 
     def get_field_names(self) -> list[str]:
+        """The names of the columns, in order."""
         return list(self._names)
 
     def get_field_name(self, field_index: int) -> str | None:
@@ -72,6 +77,7 @@ class TableSchema:
         return self._names[field_index] if 0 <= field_index < len(self._names) else None
 
     def to_row_data_type(self) -> RowType:
+        """One ROW type, not null, with the columns as its fields."""
         fields = [DataTypes.FIELD(*pair) for pair in zip(self._names, self._types, strict=True)]
         return DataTypes.ROW(fields).not_null()  # type: ignore[no-any-return]
 
@@ -97,6 +103,7 @@ class TableSchema:
             self._fields: list[tuple[str, DataType]] = []
 
         def field(self, name: str, data_type: DataType) -> TableSchema.Builder:
+            """Adds a column."""
             if not isinstance(data_type, DataType):
                 raise TypeMismatchError(
                     f"column {name}: {data_type!r} is not a DataType", do="DataTypes.INT()"
@@ -105,6 +112,7 @@ class TableSchema:
             return self
 
         def build(self) -> TableSchema:
+            """The schema; names that appear twice are refused."""
             return TableSchema(
                 [name for name, _ in self._fields], [data_type for _, data_type in self._fields]
             )

@@ -116,12 +116,15 @@ class RowField:
         self.description = description
 
     def need_conversion(self) -> bool:
+        """Whether the field's values have another form inside than in Python."""
         return self.data_type.need_conversion()
 
     def to_sql_type(self, obj: Any) -> Any:
+        """The inner form of a value of the field."""
         return self.data_type.to_sql_type(obj)
 
     def from_sql_type(self, obj: Any) -> Any:
+        """The Python value of an inner form."""
         return self.data_type.from_sql_type(obj)
 
     def __eq__(self, other: object) -> bool:
@@ -137,6 +140,7 @@ class RowField:
         return f"RowField({self.name}, {self.data_type})"
 
     def text(self, type_text: str) -> str:
+        """The field as SQL writes it: its name in backquotes, this text for its type, its comment."""
         quoted = "`" + self.name.replace("`", "``") + "`"
         comment = "" if self.description is None else " '" + self.description.replace("'", "''") + "'"
         return f"{quoted} {type_text}{comment}"
@@ -171,9 +175,11 @@ class RowType(DataType):
         return [RowField(f.name, f.data_type.nullable()) for f in self.fields]
 
     def field_names(self) -> list[str]:
+        """The names of the fields, in order."""
         return list(self.names)
 
     def field_types(self) -> list[DataType]:
+        """The types of the fields, in order."""
         return [field.data_type for field in self.fields]
 
     def __iter__(self) -> Iterator[RowField]:

@@ -40,10 +40,12 @@ class LoadedConfiguration:
     origins: dict[str, str] = field(default_factory=dict)
 
     def put(self, key: str, value: str, origin: str) -> None:
+        """Sets a value and remembers where it came from; the last one counts."""
         self.values[key] = value
         self.origins[key] = origin
 
     def configuration(self) -> Configuration:
+        """All values as a `Configuration`."""
         return Configuration.from_dict(self.values)
 
 

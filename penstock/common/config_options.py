@@ -84,33 +84,43 @@ class ConfigOptions:
             return ConfigOptions.TypedConfigOptionBuilder(self._key, kind, values)
 
         def boolean_type(self) -> ConfigOptions.TypedConfigOptionBuilder:
+            """True or False."""
             return self._typed("Boolean")
 
         def int_type(self) -> ConfigOptions.TypedConfigOptionBuilder:
+            """A whole number of 32 bits."""
             return self._typed("Integer")
 
         def long_type(self) -> ConfigOptions.TypedConfigOptionBuilder:
+            """A whole number of 64 bits."""
             return self._typed("Long")
 
         def float_type(self) -> ConfigOptions.TypedConfigOptionBuilder:
+            """A number of 32 bits with decimals."""
             return self._typed("Float")
 
         def double_type(self) -> ConfigOptions.TypedConfigOptionBuilder:
+            """A number of 64 bits with decimals."""
             return self._typed("Double")
 
         def string_type(self) -> ConfigOptions.TypedConfigOptionBuilder:
+            """Any text."""
             return self._typed("String")
 
         def duration_type(self) -> ConfigOptions.TypedConfigOptionBuilder:
+            """A time with its unit, such as "10 s"."""
             return self._typed("Duration")
 
         def memory_type(self) -> ConfigOptions.TypedConfigOptionBuilder:
+            """A size with its unit, such as "512 mb"."""
             return self._typed("MemorySize")
 
         def map_type(self) -> ConfigOptions.TypedConfigOptionBuilder:
+            """Keys and values, such as "a:1,b:2"."""
             return self._typed("Map")
 
         def enum_type(self, *values: str) -> ConfigOptions.TypedConfigOptionBuilder:
+            """One of these texts; others are refused when the value is read."""
             return self._typed("Enum", values)
 
     class TypedConfigOptionBuilder:
@@ -120,11 +130,14 @@ class ConfigOptions:
             self._key, self._kind, self._values = key, kind, values
 
         def as_list(self) -> ConfigOptions.TypedConfigOptionBuilder:
+            """A list of texts (of the enum's values, for an enum), written with semicolons between."""
             kind = "List<Enum>" if self._kind == "Enum" else "List<String>"
             return ConfigOptions.TypedConfigOptionBuilder(self._key, kind, self._values)
 
         def default_value(self, value: Any) -> ConfigOption:
+            """The option, which has this value where none is set."""
             return ConfigOption(self._key, self._kind, value, self._values)
 
         def no_default_value(self) -> ConfigOption:
+            """The option, which has no value unless one is set."""
             return ConfigOption(self._key, self._kind, None, self._values)

@@ -83,7 +83,7 @@ class ExecutionConfig:
         return self._set(PipelineOptions.AUTO_WATERMARK_INTERVAL, Duration.of_millis(interval))
 
     def get_latency_tracking_interval(self) -> int:
-        """Milliseconds between latency marks; kept, without effect here."""
+        """What was set; it has no effect: there are no latency marks."""
         return self._get(_LATENCY_INTERVAL).to_millis()  # type: ignore[no-any-return]
 
     def set_latency_tracking_interval(self, interval: int) -> ExecutionConfig:
@@ -100,11 +100,11 @@ class ExecutionConfig:
         return self._set(PipelineOptions.GLOBAL_JOB_PARAMETERS, texts)
 
     def enable_object_reuse(self) -> ExecutionConfig:
-        """Kept and readable; elements are never copied between chained functions here, either way."""
+        """Kept, without effect: elements are never copied between chained functions here."""
         return self._set(PipelineOptions.OBJECT_REUSE, True)
 
     def disable_object_reuse(self) -> ExecutionConfig:
-        """Kept, without effect here."""
+        """Kept, without effect: elements are never copied between chained functions here."""
         return self._set(PipelineOptions.OBJECT_REUSE, False)
 
     def is_object_reuse_enabled(self) -> bool:
@@ -148,7 +148,7 @@ class ExecutionConfig:
         return self._get(_SNAPSHOT_COMPRESSION)  # type: ignore[no-any-return]
 
     def enable_closure_cleaner(self) -> ExecutionConfig:
-        """Kept and readable; Python functions have no closures that would need cleaning."""
+        """Kept, without effect: Python functions have no closures to clean."""
         return self._set(_CLOSURE_CLEANER, "RECURSIVE")
 
     def disable_closure_cleaner(self) -> ExecutionConfig:
@@ -156,11 +156,11 @@ class ExecutionConfig:
         return self._set(_CLOSURE_CLEANER, "NONE")
 
     def is_closure_cleaner_enabled(self) -> bool:
-        """What was set; without effect here."""
+        """What was set; it has no effect: Python functions have no closures to clean."""
         return self._get(_CLOSURE_CLEANER) != "NONE"
 
     def enable_force_kryo(self) -> ExecutionConfig:
-        """Kept, without effect here: there is no Kryo."""
+        """Refused: there is no Kryo here."""
         raise _java_serializers("enable_force_kryo")
 
     def disable_force_kryo(self) -> ExecutionConfig:
@@ -168,11 +168,11 @@ class ExecutionConfig:
         return self
 
     def is_force_kryo_enabled(self) -> bool:
-        """What was set; without effect here."""
+        """Always False: there is no Kryo here."""
         return False
 
     def enable_force_avro(self) -> ExecutionConfig:
-        """Kept, without effect here: types decide how values are encoded."""
+        """Refused: types decide how values are encoded."""
         raise _java_serializers("enable_force_avro")
 
     def disable_force_avro(self) -> ExecutionConfig:
@@ -180,11 +180,11 @@ class ExecutionConfig:
         return self
 
     def is_force_avro_enabled(self) -> bool:
-        """What was set; without effect here."""
+        """Always False: Avro is only used where a format says so."""
         return False
 
     def disable_generic_types(self) -> ExecutionConfig:
-        """Kept, without effect here: values of undeclared type are pickled."""
+        """Refused: values of undeclared type are always pickled."""
         raise _java_serializers("disable_generic_types")
 
     def enable_generic_types(self) -> ExecutionConfig:
@@ -192,19 +192,19 @@ class ExecutionConfig:
         return self
 
     def has_generic_types_disabled(self) -> bool:
-        """What was set; without effect here."""
+        """Always False: values of undeclared type are always pickled."""
         return False
 
     def get_default_kryo_serializer_classes(self) -> dict[str, str]:
-        """What was registered; without effect here."""
+        """Always empty: there is no Kryo here."""
         return {}
 
     def get_registered_kryo_types(self) -> list[str]:
-        """What was registered; without effect here."""
+        """Always empty: there is no Kryo here."""
         return []
 
     def get_registered_pojo_types(self) -> list[str]:
-        """What was registered; without effect here."""
+        """Always empty: there are no Java objects here."""
         return []
 
     def __eq__(self, other: object) -> bool:

@@ -27,10 +27,12 @@ class Resolution:
 
     @property
     def unit(self) -> Resolution.IntervalUnit:
+        """The unit."""
         return self._unit
 
     @property
     def precision(self) -> int:
+        """How many digits it has, -1 where that does not apply."""
         return self._precision
 
     def __str__(self) -> str:
@@ -57,10 +59,12 @@ class YearMonthIntervalType(AtomicType):
 
     @property
     def resolution(self) -> str:
+        """The units it counts in, such as "YEAR_TO_MONTH"."""
         return self._resolution
 
     @property
     def precision(self) -> int:
+        """How many digits the number of years has at most."""
         return self._precision
 
     def _sql(self) -> str:
@@ -103,14 +107,17 @@ class DayTimeIntervalType(AtomicType):
 
     @property
     def resolution(self) -> str:
+        """The units it counts in, such as "DAY_TO_SECOND"."""
         return self._resolution
 
     @property
     def day_precision(self) -> int:
+        """How many digits the number of days has at most."""
         return self._day_precision
 
     @property
     def fractional_precision(self) -> int:
+        """How many digits a second has behind the point."""
         return self._fractional_precision
 
     def need_conversion(self) -> bool:

@@ -40,6 +40,8 @@ _ROOTS: dict[type[DataType], str] = {
 
 def logical_type_json(data_type: DataType) -> dict[str, Any]:
     """
+    A type as the SQL gateway writes it in JSON.
+
     >>> logical_type_json(t.DataTypes.DECIMAL(10, 3, False))
     {'type': 'DECIMAL', 'nullable': False, 'precision': 10, 'scale': 3}
     """

@@ -45,6 +45,7 @@ class DataType:
 
     @property
     def is_nullable(self) -> bool:
+        """Whether a value may be NULL."""
         return self._nullable
 
     def nullable(self: Self_) -> Self_:
@@ -56,6 +57,7 @@ class DataType:
         return self.with_nullability(False)
 
     def with_nullability(self: Self_, nullable: bool) -> Self_:
+        """The same type, which admits NULL or not."""
         if self._nullable == nullable:
             return self
         other = copy.copy(self)
@@ -67,12 +69,15 @@ class DataType:
         return self
 
     def need_conversion(self) -> bool:
+        """Whether values have another form inside than in Python."""
         return False
 
     def to_sql_type(self, obj: Any) -> Any:
+        """The inner form of a Python value; None stays None."""
         return obj
 
     def from_sql_type(self, obj: Any) -> Any:
+        """The Python value of an inner form; None stays None."""
         return obj
 
     def as_summary(self) -> str:
@@ -237,9 +242,11 @@ class DateType(AtomicType):
         return True
 
     def to_sql_type(self, d: dt.date | None) -> int | None:
+        """Days since 1970-01-01."""
         return None if d is None else d.toordinal() - self.EPOCH_ORDINAL
 
     def from_sql_type(self, v: int | None) -> dt.date | None:
+        """The date that is so many days after 1970-01-01."""
         return None if v is None else dt.date.fromordinal(v + self.EPOCH_ORDINAL)
 
 
@@ -270,9 +277,11 @@ class TimeType(_PrecisionType):
         super().__init__(precision, nullable)
 
     def to_sql_type(self, t: dt.time | None) -> int | None:
+        """Microseconds since midnight."""
         return None if t is None else sql_numbers.micros_of_time(t)
 
     def from_sql_type(self, t: int | None) -> dt.time | None:
+        """The time that is so many microseconds after midnight."""
         return None if t is None else sql_numbers.time_of_micros(t)
 
 
@@ -282,9 +291,11 @@ class TimestampType(_PrecisionType):
     _text = "TIMESTAMP"
 
     def to_sql_type(self, dt: dt.datetime | None) -> int | None:
+        """Microseconds since 1970-01-01 00:00."""
         return None if dt is None else sql_numbers.micros_of_moment(dt)
 
     def from_sql_type(self, ts: int | None) -> dt.datetime | None:
+        """The timestamp that is so many microseconds after 1970-01-01 00:00."""
         return None if ts is None else sql_numbers.moment_of_micros(ts)
 
 
@@ -295,9 +306,11 @@ class LocalZonedTimestampType(_PrecisionType):
     EPOCH_ORDINAL = sql_numbers.LOCAL_EPOCH
 
     def to_sql_type(self, dt: dt.datetime | None) -> int | None:
+        """Microseconds since 1970-01-01 00:00 UTC."""
         return None if dt is None else sql_numbers.micros_of_moment(dt) + self.EPOCH_ORDINAL
 
     def from_sql_type(self, ts: int | None) -> dt.datetime | None:
+        """The moment that is so many microseconds after 1970-01-01 00:00 UTC."""
         return None if ts is None else sql_numbers.moment_of_micros(ts - self.EPOCH_ORDINAL)
 
     def _sql(self) -> str:
@@ -313,9 +326,11 @@ class ZonedTimestampType(_PrecisionType):
     _text = "TIMESTAMP"
 
     def to_sql_type(self, dt: dt.datetime | None) -> tuple[int, int] | None:
+        """Microseconds since 1970-01-01 00:00 UTC, and the zone's offset."""
         return None if dt is None else sql_numbers.zoned_micros(dt)
 
     def from_sql_type(self, zoned_ts: tuple[int, int] | None) -> dt.datetime | None:
+        """The timestamp of these microseconds in a zone of this offset."""
         return None if zoned_ts is None else sql_numbers.moment_of_zoned(*zoned_ts)
 
     def _sql(self) -> str:

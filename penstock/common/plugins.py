@@ -37,6 +37,7 @@ class Plugins:
         self.__dict__.pop("_found", None)
 
     def names(self) -> list[str]:
+        """The names that installed packages offer, in order."""
         return sorted(self._found)
 
     def load(self, name: str, where: str | None = None) -> Any:
@@ -70,6 +71,7 @@ class Plugins:
             raise self.refused(name, "that name is taken by Penstock itself", where)
 
     def refused(self, name: str, cause: str, where: str | None = None) -> ValidationError:
+        """The error that tells which package offers `name`, and why it cannot be used."""
         point = self._found[name][0]
         return ValidationError(
             f"{self._what} '{name}' of package {package_of(point)} cannot be used: {cause}",

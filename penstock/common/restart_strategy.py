@@ -72,9 +72,11 @@ class RestartStrategies:
             self._delay_ms = to_millis(delay_between_attempts_interval)
 
         def get_restart_attempts(self) -> int:
+            """How often the job is started again at most."""
             return self._attempts
 
         def get_delay_between_attempts_interval(self) -> datetime.timedelta:
+            """How long it waits before each start."""
             return datetime.timedelta(milliseconds=self._delay_ms)
 
         def entries(self) -> dict[str, str]:
@@ -104,12 +106,15 @@ class RestartStrategies:
             self._delay_ms = to_millis(delay_between_attempts_interval)
 
         def get_max_failure_rate(self) -> int:
+            """How many failures the interval may have before the job fails."""
             return self._max_failures
 
         def get_failure_interval(self) -> datetime.timedelta:
+            """The time over which failures are counted."""
             return datetime.timedelta(milliseconds=self._interval_ms)
 
         def get_delay_between_attempts_interval(self) -> datetime.timedelta:
+            """How long it waits before each start."""
             return datetime.timedelta(milliseconds=self._delay_ms)
 
         def entries(self) -> dict[str, str]:

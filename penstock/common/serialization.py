@@ -175,6 +175,7 @@ class RowDataBulkWriterFactory(BulkWriterFactory):
         self._row_type = row_type
 
     def get_row_type(self) -> Any:
+        """The columns that are written."""
         return self._row_type
 
 

@@ -75,6 +75,7 @@ class SequenceTypeInfo(TypeInformation):
 
     @property
     def element_type(self) -> TypeInformation:
+        """The type of the elements."""
         return self.elem_type
 
     def _identity(self) -> tuple[Any, ...]:
@@ -126,10 +127,12 @@ class MapTypeInfo(TypeInformation):
 
     @property
     def key_type_info(self) -> TypeInformation:
+        """The type of the keys."""
         return self._key_type_info
 
     @property
     def value_type_info(self) -> TypeInformation:
+        """The type of the values."""
         return self._value_type_info
 
     def _identity(self) -> tuple[Any, ...]:
@@ -147,6 +150,7 @@ class TupleTypeInfo(TypeInformation):
         self._field_types = list(field_types)
 
     def get_field_types(self) -> list[TypeInformation]:
+        """The types of the fields, in order."""
         return self._field_types
 
     def need_conversion(self) -> bool:
@@ -183,6 +187,7 @@ class RowTypeInfo(TypeInformation):
         return self._field_names is not None
 
     def get_field_names(self) -> list[str]:
+        """The names of the fields; f0, f1, … where none were given."""
         return self._field_names or [f"f{i}" for i in range(len(self._field_types))]
 
     def get_field_index(self, field_name: str) -> int:
@@ -190,6 +195,7 @@ class RowTypeInfo(TypeInformation):
         return -1 if self._field_names is None else self._field_names.index(field_name)
 
     def get_field_types(self) -> list[TypeInformation]:
+        """The types of the fields, in order."""
         return self._field_types
 
     def need_conversion(self) -> bool:
@@ -232,10 +238,12 @@ class ExternalTypeInfo(TypeInformation):
 
     @property
     def type_info(self) -> TypeInformation:
+        """How its elements travel."""
         return self._type_info
 
     @property
     def data_type(self) -> DataType | None:
+        """The SQL type it stands for, None if it was not given."""
         return self._data_type
 
     def need_conversion(self) -> bool:

@@ -44,6 +44,7 @@ class Watermark:
         self.timestamp = timestamp
 
     def get_timestamp(self) -> int:
+        """The event time up to which everything has been seen, in milliseconds."""
         return self.timestamp
 
     def __eq__(self, other: object) -> bool:
@@ -104,6 +105,7 @@ class BoundedOutOfOrdernessWatermarks(WatermarkGenerator):
         output.emit_watermark(Watermark(self.current_watermark()))
 
     def current_watermark(self) -> int:
+        """What it would emit now: the highest timestamp, less the allowed disorder, less 1 ms."""
         return self.max_timestamp - self.max_out_of_orderness_ms - 1
 
 

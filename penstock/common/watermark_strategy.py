@@ -102,7 +102,13 @@ class WatermarkStrategy:
 
     @staticmethod
     def for_bounded_out_of_orderness(max_out_of_orderness: Duration) -> WatermarkStrategy:
-        """Elements come at most this much later than ones with a greater timestamp."""
+        """Elements come at most this much later than ones with a greater timestamp.
+
+        Example:
+            ```python
+            strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(5))
+            ```
+        """
         delay_ms = to_millis(max_out_of_orderness)
         if delay_ms < 0:
             raise ValidationError(f"out-of-orderness of {delay_ms} ms", do="pass zero or more")

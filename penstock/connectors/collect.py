@@ -77,6 +77,7 @@ class _CollectWriter(SinkWriter):
 
 class _CollectCommitter(Committer):
     takes_several_epochs = True
+    repeats_harmlessly = True  # the program that has taken the elements is gone with its driver
 
     def __init__(self, collect_id: str) -> None:
         self._collect_id = collect_id

@@ -114,10 +114,14 @@ class Committer(ABC):
     Committers that remember the last epoch alone cannot, and jobs with one of them have a checkpoint every epoch.
     `waits_for_no_checkpoint`: output is for people who look on, not for programs. It is shown when its epoch has run,
     and again if the driver is lost before the next checkpoint.
+    `repeats_harmlessly`: a job may go on from an older checkpoint and publish anew, cut into other epochs, what was
+    visible already. True if nobody sees that twice: elements replace each other by their key, or whoever took them is
+    gone with the driver. Only then does a job pass over a damaged checkpoint by itself.
     """
 
     takes_several_epochs = False
     waits_for_no_checkpoint = False
+    repeats_harmlessly = False
 
     @abstractmethod
     def commit(self, committables: Sequence[Any]) -> None:
@@ -169,8 +173,13 @@ class Sink(ABC):
 
     @abstractmethod
     def create_writer(self, context: WriterContext, restored: Sequence[Any] = ()) -> SinkWriter:
-        """Called in a task for every epoch; `restored` holds former `snapshot()` results for this subtask
-        (one normally; none or several after a change of parallelism)."""
+        """Called in a task for every epoch.
+
+        Args:
+            context: Which subtask and epoch it writes for.
+            restored: Former `snapshot()` results for this subtask: one normally; none or several after a change of
+                parallelism.
+        """
 
     def create_committer(self) -> Committer | None:
         """Called once in the driver; None if writing is all there is to it."""

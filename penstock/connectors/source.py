@@ -128,7 +128,13 @@ class ReaderContext:
 
 
 class SplitEnumerator(ABC):
-    """Lives in the driver for the whole job; called by the epoch loop only, never concurrently."""
+    """Lives in the driver for the whole job; called by the epoch loop only, never concurrently.
+
+    `reads_committed_again`: what `on_committed` has told can still be read: nothing was acknowledged that the system
+    then forgets. Without `on_committed` that is taken for granted.
+    """
+
+    reads_committed_again = False
 
     @abstractmethod
     def discover(self) -> Sequence[SourceSplit]:

@@ -134,6 +134,7 @@ class FieldSelector:
         self._field = field
 
     def __call__(self, value: Any) -> Any:
+        """The key of an element."""
         field = self._field
         if isinstance(field, str) and not hasattr(value, "__getitem__"):
             return getattr(value, field)
@@ -152,6 +153,7 @@ class OpeningKeySelector:
         self._opened = False
 
     def __call__(self, value: Any) -> Any:
+        """The key of an element."""
         if not self._opened:
             self._opened = True
             self._selector.open(None)  # type: ignore[arg-type]

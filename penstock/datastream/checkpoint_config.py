@@ -60,7 +60,7 @@ class CheckpointConfig:
         return _DISABLED if interval is None else interval.to_millis()
 
     def set_checkpoint_interval(self, checkpoint_interval: int) -> CheckpointConfig:
-        """Milliseconds between checkpoints at most; every epoch is one, and is shorter."""
+        """Milliseconds between checkpoints; without a checkpoint directory every epoch is one."""
         millis = checked_millis(checkpoint_interval, "checkpoint interval", minimum=1)
         return self._set_millis(CheckpointingOptions.INTERVAL, millis)
 
@@ -87,7 +87,7 @@ class CheckpointConfig:
         return self._configuration.get(_MAX_CONCURRENT)  # type: ignore[no-any-return]
 
     def set_max_concurrent_checkpoints(self, max_concurrent_checkpoints: int) -> CheckpointConfig:
-        """Kept and readable; epochs follow one another, so there is never more than one."""
+        """Kept, without effect: epochs follow one another, so there is never more than one."""
         checked_parallelism(max_concurrent_checkpoints, "max concurrent checkpoints")
         return self._set(_MAX_CONCURRENT, max_concurrent_checkpoints)
 
@@ -154,11 +154,11 @@ class CheckpointConfig:
     # -- unaligned checkpoints -------------------------------------------------------------------------
 
     def is_unaligned_checkpoints_enabled(self) -> bool:
-        """Whether unaligned checkpoints were asked for; without effect here."""
+        """What was set; it has no effect: there are no barriers to align."""
         return bool(self._configuration.get(_UNALIGNED))
 
     def enable_unaligned_checkpoints(self, enabled: bool = True) -> CheckpointConfig:
-        """Kept and readable; an epoch's end has nothing in flight that would have to be aligned."""
+        """Kept, without effect: at the end of an epoch nothing is under way that would have to be aligned."""
         return self._set(_UNALIGNED, bool(enabled))
 
     def disable_unaligned_checkpoints(self) -> CheckpointConfig:
@@ -166,19 +166,19 @@ class CheckpointConfig:
         return self.enable_unaligned_checkpoints(False)
 
     def is_force_unaligned_checkpoints(self) -> bool:
-        """What was set; without effect here."""
+        """What was set; it has no effect: there are no barriers to align."""
         return bool(self._configuration.get(_FORCE_UNALIGNED))
 
     def set_force_unaligned_checkpoints(self, force_unaligned_checkpoints: bool = True) -> CheckpointConfig:
-        """Kept and readable."""
+        """Kept, without effect: there are no barriers to align."""
         return self._set(_FORCE_UNALIGNED, bool(force_unaligned_checkpoints))
 
     def get_aligned_checkpoint_timeout(self) -> Duration:
-        """What was set; without effect here."""
+        """What was set; it has no effect: nothing is aligned."""
         return self._configuration.get(_ALIGNED_TIMEOUT)  # type: ignore[no-any-return]
 
     def set_aligned_checkpoint_timeout(self, alignment_timeout: Any) -> CheckpointConfig:
-        """Kept and readable."""
+        """Kept, without effect: nothing is aligned."""
         return self._set_millis(_ALIGNED_TIMEOUT, checked_millis(alignment_timeout, "alignment timeout"))
 
     def get_alignment_timeout(self) -> Duration:

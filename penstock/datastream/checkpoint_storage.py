@@ -38,10 +38,11 @@ class JobManagerCheckpointStorage(CheckpointStorage):
         return None
 
     def get_max_state_size(self) -> int:
-        """Kept and readable; there is no such limit here."""
+        """What was set, or Flink's default; it has no effect: there is no such limit here."""
         return self._max_state_size
 
     def entries(self) -> dict[str, str]:
+        """The configuration keys it stands for: the driver's memory, and a folder if one was given."""
         entries = {"execution.checkpointing.storage": "jobmanager"}
         if self._checkpoint_path is not None:
             entries["execution.checkpointing.dir"] = self._checkpoint_path
@@ -82,14 +83,15 @@ class FileSystemCheckpointStorage(CheckpointStorage):
         return None
 
     def get_min_file_size_threshold(self) -> int:
-        """Kept and readable."""
+        """What was set, or Flink's default; it has no effect here."""
         return self._DEFAULT_THRESHOLD if self._threshold is None else self._threshold
 
     def get_write_buffer_size(self) -> int:
-        """Kept and readable."""
+        """What was set, or Flink's default; it has no effect here."""
         return self._DEFAULT_BUFFER if self._buffer is None else self._buffer
 
     def entries(self) -> dict[str, str]:
+        """The configuration keys it stands for: a folder."""
         return {
             "execution.checkpointing.storage": "filesystem",
             "execution.checkpointing.dir": self._checkpoint_path,

@@ -84,7 +84,24 @@ class ConnectedStreams:
     def process(
         self, func: CoProcessFunction | KeyedCoProcessFunction, output_type: TypeInformation | None = None
     ) -> DataStream:
-        """Any number of elements, with timestamps and side outputs; keyed streams also have state and timers."""
+        """Any number of elements, with timestamps and side outputs; keyed streams also have state and timers.
+
+        Example:
+            ```python
+            class CheckLimit(KeyedCoProcessFunction):
+                def open(self, runtime_context):
+                    self.limit = runtime_context.get_state(ValueStateDescriptor("limit", Types.LONG()))
+
+                def process_element1(self, value, ctx):
+                    if value.amount > (self.limit.value() or 0):
+                        yield value
+
+                def process_element2(self, value, ctx):
+                    self.limit.update(value.limit)
+
+            orders.connect(limits).key_by(lambda o: o.user, lambda l: l.user).process(CheckLimit())
+            ```
+        """
         function = as_function(func, CoProcessFunction, KeyedCoProcessFunction, where=call_site())
         if isinstance(function, KeyedCoProcessFunction) and not self._is_keyed():
             raise TypeMismatchError(
@@ -165,7 +182,20 @@ class BroadcastConnectedStream:
         func: BroadcastProcessFunction | KeyedBroadcastProcessFunction,
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """Handles the elements of both streams; those of the broadcast one come to every subtask."""
+        """Handles the elements of both streams; those of the broadcast one come to every subtask.
+
+        Example:
+            ```python
+            class ApplyRules(BroadcastProcessFunction):
+                def process_element(self, value, ctx):
+                    yield value, ctx.get_broadcast_state(rules).get(value.kind)
+
+                def process_broadcast_element(self, value, ctx):
+                    ctx.get_broadcast_state(rules).put(value.kind, value.rule)
+
+            orders.connect(changes.broadcast(rules)).process(ApplyRules())
+            ```
+        """
         stream = self.non_broadcast_stream
         descriptors = self.broadcast_state_descriptors
         selector: Any = None

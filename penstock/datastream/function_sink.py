@@ -31,15 +31,18 @@ class SinkCaller(ProcessFunction):
         self.user_callable = function
 
     def open(self, runtime_context: RuntimeContext) -> None:
+        """Opens the user's function."""
         self.user_callable.open(runtime_context)
         plain = getattr(self.user_callable, "user_callable", None)
         self._plain = plain is not None  # a plain callable takes the value only
         self._invoke = plain or self.user_callable.invoke
 
     def close(self) -> None:
+        """Closes the user's function."""
         self.user_callable.close()
 
     def process_element(self, value: Any, ctx: ProcessFunction.Context) -> None:
+        """Hands an element to the user's function."""
         if self._plain:
             self._invoke(value)
         else:
@@ -50,9 +53,11 @@ class CheckpointedSinkCaller(SinkCaller, CheckpointedFunction):
     """A SinkCaller of a SinkFunction that keeps operator state."""
 
     def initialize_state(self, context: FunctionInitializationContext) -> None:
+        """Hands the operator's state to the user's function."""
         self.user_callable.initialize_state(context)  # type: ignore[attr-defined]
 
     def snapshot_state(self, context: FunctionSnapshotContext) -> None:
+        """Tells the user's function that a checkpoint is taken."""
         self.user_callable.snapshot_state(context)  # type: ignore[attr-defined]
 
 

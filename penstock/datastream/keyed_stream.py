@@ -73,16 +73,40 @@ class KeyedStream(DataStream):
     def map(
         self, func: Callable[[Any], Any] | MapFunction, output_type: TypeInformation | None = None
     ) -> DataStream:
+        """Applies a function to every element; the function may use keyed state.
+
+        Args:
+            func: A `MapFunction`, or a function of one argument.
+            output_type: The type of the results; pickled Python objects if it is not given.
+
+        Example:
+            ```python
+            counts = words.key_by(lambda w: w[0]).map(CountingFunction(), output_type=Types.INT())
+            ```
+        """
         function = as_function(func, MapFunction, where=call_site())
         return self._keyed("Map", lambda: KeyedMapOperator(function, self.key_selector), output_type)
 
     def flat_map(
         self, func: Callable[[Any], Any] | FlatMapFunction, output_type: TypeInformation | None = None
     ) -> DataStream:
+        """Applies a function that gives none, one or several results; it may use keyed state.
+
+        Args:
+            func: A `FlatMapFunction`, or a function of one argument that yields its results.
+            output_type: The type of the results; pickled Python objects if it is not given.
+        """
         function = as_function(func, FlatMapFunction, where=call_site())
         return self._keyed("FlatMap", lambda: KeyedFlatMapOperator(function, self.key_selector), output_type)
 
     def filter(self, func: Callable[[Any], bool] | FilterFunction) -> DataStream:
+        """Keeps the elements for which the function says True; it may use keyed state.
+
+        Example:
+            ```python
+            first_seen = orders.key_by(lambda o: o.id).filter(NotSeenBefore())
+            ```
+        """
         function = as_function(func, FilterFunction, where=call_site())
         return self._keyed(
             "Filter", lambda: KeyedFilterOperator(function, self.key_selector), self.get_type()
@@ -91,14 +115,35 @@ class KeyedStream(DataStream):
     def process(
         self, func: KeyedProcessFunction | ProcessFunction, output_type: TypeInformation | None = None
     ) -> DataStream:
-        """Any number of elements, with state and timers per key, timestamps and side outputs."""
+        """Any number of elements, with state and timers per key, timestamps and side outputs.
+
+        Example:
+            ```python
+            class Count(KeyedProcessFunction):
+                def open(self, runtime_context):
+                    self.seen = runtime_context.get_state(ValueStateDescriptor("seen", Types.LONG()))
+
+                def process_element(self, value, ctx):
+                    seen = (self.seen.value() or 0) + 1
+                    self.seen.update(seen)
+                    yield ctx.get_current_key(), seen
+
+            counts = orders.key_by(lambda order: order.customer).process(Count())
+            ```
+        """
         function = as_function(func, KeyedProcessFunction, ProcessFunction, where=call_site())
         return self._keyed(
             "KEYED PROCESS", lambda: KeyedProcessOperator(function, self.key_selector), output_type
         )
 
     def reduce(self, func: Callable[[Any, Any], Any] | ReduceFunction) -> DataStream:
-        """What the elements of a key reduce to so far, for each element; in batch mode once per key."""
+        """What the elements of a key reduce to so far, for each element; in batch mode once per key.
+
+        Example:
+            ```python
+            largest = orders.key_by(lambda o: o.customer).reduce(lambda a, b: a if a.amount >= b.amount else b)
+            ```
+        """
         function = as_function(func, ReduceFunction, where=call_site())
         type_info = self.get_type()
         return self._keyed(
@@ -106,7 +151,13 @@ class KeyedStream(DataStream):
         )
 
     def sum(self, position_to_sum: int | str = 0) -> DataStream:
-        """The running sum of a field, by position or name; of the element itself if it is a plain number."""
+        """The running sum of a field, by position or name; of the element itself if it is a plain number.
+
+        Example:
+            ```python
+            env.from_collection([("a", 1), ("a", 2)]).key_by(lambda t: t[0]).sum(1).print()  # ('a', 1), ('a', 3)
+            ```
+        """
         return self._rolling("sum", position_to_sum)
 
     def min(self, position_to_min: int | str = 0) -> DataStream:
@@ -128,13 +179,29 @@ class KeyedStream(DataStream):
     # -- windows and joins -----------------------------------------------------------------------------
 
     def window(self, window_assigner: WindowAssigner) -> WindowedStream:
-        """Windows per key."""
+        """Windows per key.
+
+        Example:
+            ```python
+            per_minute = (
+                orders.key_by(lambda o: o.customer)
+                .window(TumblingEventTimeWindows.of(Time.minutes(1)))
+                .aggregate(Total(), output_type=Types.LONG())
+            )
+            ```
+        """
         from penstock.datastream.windowed_stream import WindowedStream
 
         return WindowedStream(self, window_assigner)
 
     def count_window(self, size: int, slide: int = 0) -> WindowedStream:
-        """Windows of `size` elements per key; with `slide`, a window every `slide` elements."""
+        """Windows of `size` elements per key; with `slide`, a window every `slide` elements.
+
+        Example:
+            ```python
+            orders.key_by(lambda o: o.customer).count_window(100).reduce(add)  # a result for every 100 of a customer
+            ```
+        """
         from penstock.datastream.windowed_stream import WindowedStream, count_window_assigner
 
         return WindowedStream(self, count_window_assigner(size, slide))
@@ -147,7 +214,18 @@ class KeyedStream(DataStream):
         return self.window(time_window_assigner(self._environment, size, slide))
 
     def interval_join(self, other_stream: KeyedStream) -> IntervalJoin:
-        """Pairs of elements with the same key whose timestamps are close: `.between(...).process(...)`."""
+        """Pairs of elements with the same key whose timestamps are close: `.between(...).process(...)`.
+
+        Example:
+            ```python
+            paid = (
+                orders.key_by(lambda o: o.id)
+                .interval_join(payments.key_by(lambda p: p.order))
+                .between(Time.minutes(0), Time.minutes(10))
+                .process(Pair())
+            )
+            ```
+        """
         from penstock.datastream.interval_join import IntervalJoin
 
         if not isinstance(other_stream, KeyedStream):

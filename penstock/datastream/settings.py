@@ -126,11 +126,13 @@ class OperatorSettings:
         return self
 
     def slot_sharing_group(self: Self, slot_sharing_group: str | SlotSharingGroup) -> Self:
-        """Kept for the plan: Spark decides which tasks share an executor."""
+        """Spark decides which tasks share an executor; each gets at least the resources that a group asks for."""
         name: Any = slot_sharing_group
+        operator = self._operator("slot_sharing_group")
         if isinstance(slot_sharing_group, SlotSharingGroup):
             name = slot_sharing_group.get_name()
-        self._operator("slot_sharing_group").slot_sharing_group = name
+            operator.slot_resources = slot_sharing_group.resources()
+        operator.slot_sharing_group = name
         return self
 
     def set_description(self: Self, description: str) -> Self:

@@ -1,4 +1,4 @@
-"""Resources of tasks that may share a slot. Kept in the plan; Spark gives executors their resources."""
+"""Resources of tasks that may share a slot. A job is refused where Spark does not give its tasks as much."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import functools
 from collections.abc import Mapping
 
 from penstock.common.errors import ValidationError
+from penstock.graph.transformations import SlotResources
 
 __all__ = ["MemorySize", "SlotSharingGroup"]
 
@@ -87,24 +88,32 @@ class SlotSharingGroup:
         return self._fields[0]
 
     def get_cpu_cores(self) -> float | None:
-        """Cores that were asked for; Spark gives executors their cores."""
+        """Cores that were asked for."""
         return self._fields[1]
 
     def get_task_heap_memory(self) -> MemorySize | None:
-        """Memory that was asked for; Spark gives executors their memory."""
+        """Memory that was asked for."""
         return self._fields[2]
 
     def get_task_off_heap_memory(self) -> MemorySize | None:
-        """Memory that was asked for; Spark gives executors their memory."""
+        """Memory that was asked for."""
         return self._fields[3]
 
     def get_managed_memory(self) -> MemorySize | None:
-        """Memory that was asked for; Spark gives executors their memory."""
+        """Memory that was asked for."""
         return self._fields[4]
 
     def get_external_resources(self) -> dict[str, float]:
         """Other resources that were asked for, by name."""
         return dict(self._external_resources)
+
+    def resources(self) -> SlotResources | None:
+        """What a slot needs; None if the group is only a name."""
+        name, cpu_cores, *memory = self._fields
+        if cpu_cores is None:
+            return None
+        sizes = [size.get_bytes() for size in memory if size is not None]
+        return SlotResources(name, cpu_cores, sum(sizes), tuple(sorted(self._external_resources.items())))
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -130,33 +139,41 @@ class SlotSharingGroup:
             self._external: dict[str, float] = {}
 
         def set_cpu_cores(self, cpu_cores: float) -> SlotSharingGroup.Builder:
+            """Kept in the plan, without effect: Spark's `spark.task.cpus` says what a task gets."""
             if cpu_cores <= 0:
                 raise ValidationError(f"cpu cores must be positive, got {cpu_cores}")
             self._cpu_cores = cpu_cores
             return self
 
         def set_task_heap_memory(self, task_heap_memory: MemorySize) -> SlotSharingGroup.Builder:
+            """Kept in the plan, without effect: Spark gives executors their memory."""
             self._task_heap = task_heap_memory
             return self
 
         def set_task_heap_memory_mb(self, task_heap_memory_mb: int) -> SlotSharingGroup.Builder:
+            """`set_task_heap_memory` in mebibytes."""
             return self.set_task_heap_memory(MemorySize.of_mebi_bytes(task_heap_memory_mb))
 
         def set_task_off_heap_memory(self, task_off_heap_memory: MemorySize) -> SlotSharingGroup.Builder:
+            """Kept in the plan, without effect: Spark gives executors their memory."""
             self._task_off_heap = task_off_heap_memory
             return self
 
         def set_task_off_heap_memory_mb(self, task_off_heap_memory_mb: int) -> SlotSharingGroup.Builder:
+            """`set_task_off_heap_memory` in mebibytes."""
             return self.set_task_off_heap_memory(MemorySize.of_mebi_bytes(task_off_heap_memory_mb))
 
         def set_managed_memory(self, managed_memory: MemorySize) -> SlotSharingGroup.Builder:
+            """Kept in the plan, without effect: state has a store of its own."""
             self._managed = managed_memory
             return self
 
         def set_managed_memory_mb(self, managed_memory_mb: int) -> SlotSharingGroup.Builder:
+            """`set_managed_memory` in mebibytes."""
             return self.set_managed_memory(MemorySize.of_mebi_bytes(managed_memory_mb))
 
         def set_external_resource(self, name: str, value: float) -> SlotSharingGroup.Builder:
+            """Kept in the plan, without effect: resources such as GPUs are asked of Spark."""
             self._external[name] = value
             return self
 

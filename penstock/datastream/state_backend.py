@@ -64,6 +64,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         self._transfer_threads = 4
 
     def entries(self) -> dict[str, str]:
+        """The configuration keys it stands for."""
         entries = super().entries()
         if self._incremental is not None:
             entries["execution.checkpointing.incremental"] = str(self._incremental).lower()
@@ -117,6 +118,7 @@ class MemoryStateBackend(HashMapStateBackend):
         self._checkpoint_path = checkpoint_path
 
     def entries(self) -> dict[str, str]:
+        """The configuration keys it stands for, with the checkpoint folder if one was given."""
         return _with_directory(super().entries(), self._checkpoint_path)
 
 
@@ -135,6 +137,7 @@ class RocksDBStateBackend(EmbeddedRocksDBStateBackend):
         self._checkpoint_path = checkpoint_data_uri
 
     def entries(self) -> dict[str, str]:
+        """The configuration keys it stands for, with the checkpoint folder."""
         return _with_directory(super().entries(), self._checkpoint_path)
 
 

@@ -88,24 +88,58 @@ class DataStream(OperatorSettings, LegacyStream):
     def map(
         self, func: Callable[[Any], Any] | MapFunction, output_type: TypeInformation | None = None
     ) -> DataStream:
-        """One element for each element."""
+        """One element for each element.
+
+        Example:
+            ```python
+            env.from_collection([1, 2]).map(lambda n: n + 1, output_type=Types.INT()).print()  # 2, 3
+            ```
+        """
         function = as_function(func, MapFunction, where=call_site())
         return self._then("Map", lambda: MapOperator(function), output_type)
 
     def flat_map(
         self, func: Callable[[Any], Any] | FlatMapFunction, output_type: TypeInformation | None = None
     ) -> DataStream:
-        """Any number of elements for each element."""
+        """Any number of elements for each element.
+
+        Example:
+            ```python
+            lines.flat_map(lambda line: line.split(), output_type=Types.STRING())  # one element a word
+            ```
+        """
         function = as_function(func, FlatMapFunction, where=call_site())
         return self._then("FlatMap", lambda: FlatMapOperator(function), output_type)
 
     def filter(self, func: Callable[[Any], bool] | FilterFunction) -> DataStream:
-        """The elements for which the function answers true."""
+        """The elements for which the function answers true.
+
+        Example:
+            ```python
+            orders.filter(lambda order: order.amount > 100)
+            ```
+        """
         function = as_function(func, FilterFunction, where=call_site())
         return self._then("Filter", lambda: FilterOperator(function), self.get_type())
 
     def process(self, func: ProcessFunction, output_type: TypeInformation | None = None) -> DataStream:
-        """Any number of elements, with access to timestamps and side outputs."""
+        """Any number of elements, with access to timestamps and side outputs.
+
+        Example:
+            ```python
+            late = OutputTag("late", Types.STRING())
+
+            class Split(ProcessFunction):
+                def process_element(self, value, ctx):
+                    if value.startswith("late"):
+                        yield late, value
+                    else:
+                        yield value
+
+            split = lines.process(Split(), output_type=Types.STRING())
+            split.get_side_output(late).print()
+            ```
+        """
         if isinstance(func, KeyedProcessFunction):
             raise TypeMismatchError(
                 f"{type(func).__name__} is a KeyedProcessFunction but the stream has no keys",
@@ -142,7 +176,13 @@ class DataStream(OperatorSettings, LegacyStream):
     # -- several streams -------------------------------------------------------------------------------
 
     def union(self, *streams: DataStream) -> DataStream:
-        """All elements of this and the other streams, which have the same type."""
+        """All elements of this and the other streams, which have the same type.
+
+        Example:
+            ```python
+            everything = web_orders.union(shop_orders, phone_orders)
+            ```
+        """
         for stream in streams:
             if not isinstance(stream, DataStream):
                 raise TypeMismatchError(f"union takes DataStreams, got {stream!r}", where=call_site())
@@ -164,7 +204,13 @@ class DataStream(OperatorSettings, LegacyStream):
     @overload
     def connect(self, ds: BroadcastStream) -> BroadcastConnectedStream: ...
     def connect(self, ds: DataStream | BroadcastStream) -> ConnectedStreams | BroadcastConnectedStream:
-        """This stream and another one, of whatever type, for functions with two inputs."""
+        """This stream and another one, of whatever type, for functions with two inputs.
+
+        Example:
+            ```python
+            alerts = orders.connect(limits).key_by(lambda o: o.user, lambda l: l.user).process(CheckLimit())
+            ```
+        """
         from penstock.datastream.connected_streams import (
             BroadcastConnectedStream,
             BroadcastStream,
@@ -194,7 +240,13 @@ class DataStream(OperatorSettings, LegacyStream):
         return CoGroupedStreams(self, other_stream)
 
     def get_side_output(self, output_tag: OutputTag) -> DataStream:
-        """The elements that the operator of this stream emitted with `output_tag`."""
+        """The elements that the operator of this stream emitted with `output_tag`.
+
+        Example:
+            ```python
+            late_orders = windowed.get_side_output(OutputTag("late", Types.STRING()))
+            ```
+        """
         if not isinstance(output_tag, OutputTag):
             raise TypeMismatchError(f"expected an OutputTag, got {output_tag!r}", where=call_site())
         side = SideOutputTransformation(
@@ -215,7 +267,13 @@ class DataStream(OperatorSettings, LegacyStream):
         *,
         key_type_info: TypeInformation | None = None,
     ) -> KeyedStream:
-        """Elements with the same key go to the same subtask, where functions have state per key."""
+        """Elements with the same key go to the same subtask, where functions have state per key.
+
+        Example:
+            ```python
+            totals = orders.key_by(lambda order: order.customer, key_type=Types.STRING()).sum("amount")
+            ```
+        """
         from penstock.datastream.keyed_stream import KeyedStream
 
         if key_type_info is not None:
@@ -251,6 +309,12 @@ class DataStream(OperatorSettings, LegacyStream):
         """Every element goes to every subtask of the next operator.
 
         With descriptors the result is a `BroadcastStream`, to be connected with another stream.
+
+        Example:
+            ```python
+            rules = MapStateDescriptor("rules", Types.STRING(), Types.STRING())
+            matched = orders.connect(changes.broadcast(rules)).process(ApplyRules(), output_type=Types.STRING())
+            ```
         """
         if broadcast_state_descriptor is None:
             return self._partition(PartitionerKind.BROADCAST)
@@ -271,7 +335,18 @@ class DataStream(OperatorSettings, LegacyStream):
         return self._partition(PartitionerKind.CUSTOM, key_selector=selector, function=function)
 
     def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream:
-        """Gives elements event time, and the stream watermarks."""
+        """Gives elements event time, and the stream watermarks.
+
+        Example:
+            ```python
+            class OrderTime(TimestampAssigner):
+                def extract_timestamp(self, value, record_timestamp):
+                    return value.created_ms
+
+            strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(5))
+            timed = orders.assign_timestamps_and_watermarks(strategy.with_timestamp_assigner(OrderTime()))
+            ```
+        """
         from penstock.common.watermark_strategy import WatermarkStrategy
         from penstock.operators.timestamps import TimestampsAndWatermarksOperator
 
@@ -292,7 +367,13 @@ class DataStream(OperatorSettings, LegacyStream):
         return self._then("Timestamps/Watermarks", make, self.get_type())
 
     def window_all(self, window_assigner: WindowAssigner) -> AllWindowedStream:
-        """Windows over the whole stream; evaluated by one subtask."""
+        """Windows over the whole stream; evaluated by one subtask.
+
+        Example:
+            ```python
+            per_minute = orders.window_all(TumblingEventTimeWindows.of(Time.minutes(1))).reduce(add)
+            ```
+        """
         from penstock.datastream.windowed_stream import AllWindowedStream
 
         return AllWindowedStream(self, window_assigner)
@@ -312,7 +393,13 @@ class DataStream(OperatorSettings, LegacyStream):
     # -- the end of a stream ---------------------------------------------------------------------------
 
     def sink_to(self, sink: Sink) -> DataStreamSink:
-        """Writes the elements to a sink."""
+        """Writes the elements to a sink.
+
+        Example:
+            ```python
+            lines.sink_to(FileSink.for_row_format("/tmp/out", Encoder.simple_string_encoder()).build())
+            ```
+        """
         if not isinstance(sink, Sink):
             raise TypeMismatchError(
                 f"sink_to takes a Sink, got {sink!r}",
@@ -333,7 +420,13 @@ class DataStream(OperatorSettings, LegacyStream):
         return DataStreamSink(self._environment, step.transformation)
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
-        """Prints the elements to the standard output of the program."""
+        """Prints the elements to the standard output of the program.
+
+        Example:
+            ```python
+            orders.print("order")  # order> ..., with the subtask's number where there are several
+            ```
+        """
         from penstock.connectors.print import PrintSink
 
         return self._add_sink("Print to Std. Out", PrintSink(sink_identifier))
@@ -360,6 +453,12 @@ class DataStream(OperatorSettings, LegacyStream):
         Args:
             job_execution_name: Name of the job.
             limit: Stop after so many elements and return them as a list; the job is cancelled then.
+
+        Example:
+            ```python
+            with env.from_collection([1, 2, 3]).execute_and_collect() as results:
+                print(list(results))
+            ```
         """
         from penstock.datastream.result_iterator import CloseableIterator, take
 

@@ -60,7 +60,15 @@ class StreamExecutionEnvironment(ShippedFiles, LegacyEnvironment):
 
     @staticmethod
     def get_execution_environment(configuration: Configuration | None = None) -> StreamExecutionEnvironment:
-        """A new environment, with `configuration` over what the program was started with."""
+        """A new environment, with `configuration` over what the program was started with.
+
+        Example:
+            ```python
+            env = StreamExecutionEnvironment.get_execution_environment()
+            env.from_collection([1, 2, 3]).map(lambda n: n * n).print()
+            env.execute("squares")
+            ```
+        """
         return StreamExecutionEnvironment(configuration)
 
     @staticmethod
@@ -95,7 +103,13 @@ class StreamExecutionEnvironment(ShippedFiles, LegacyEnvironment):
         return self.configured_parallelism() or self.get_default_local_parallelism()
 
     def set_parallelism(self, parallelism: int) -> StreamExecutionEnvironment:
-        """How many subtasks operators have unless they say otherwise; a subtask owns a share of the keys."""
+        """How many subtasks operators have unless they say otherwise; a subtask owns a share of the keys.
+
+        Example:
+            ```python
+            env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(2)
+            ```
+        """
         self._config.set_parallelism(checked_parallelism(parallelism))
         return self
 
@@ -123,7 +137,13 @@ class StreamExecutionEnvironment(ShippedFiles, LegacyEnvironment):
         _default_local_parallelism = checked_parallelism(parallelism)
 
     def set_runtime_mode(self, execution_mode: RuntimeExecutionMode) -> StreamExecutionEnvironment:
-        """STREAMING, BATCH, or AUTOMATIC: batch if all sources are bounded."""
+        """STREAMING, BATCH, or AUTOMATIC: batch if all sources are bounded.
+
+        Example:
+            ```python
+            env.set_runtime_mode(RuntimeExecutionMode.BATCH)  # each key's final result once
+            ```
+        """
         if not isinstance(execution_mode, RuntimeExecutionMode):
             raise TypeMismatchError(
                 f"expected a RuntimeExecutionMode, got {execution_mode!r}", where=call_site()
@@ -136,7 +156,7 @@ class StreamExecutionEnvironment(ShippedFiles, LegacyEnvironment):
         return self._configuration.get(ExecutionOptions.BUFFER_TIMEOUT).to_millis()  # type: ignore[no-any-return]
 
     def set_buffer_timeout(self, timeout_millis: int) -> StreamExecutionEnvironment:
-        """Kept and readable: `execution.epoch.target` is what latency depends on here."""
+        """Kept, without effect: `execution.epoch.target` is what latency depends on here."""
         if timeout_millis < -1:
             raise ValidationError(
                 f"buffer timeout must be -1 or more, got {timeout_millis}", where=call_site()
@@ -162,7 +182,7 @@ class StreamExecutionEnvironment(ShippedFiles, LegacyEnvironment):
         return self._config.get_auto_watermark_interval()
 
     def register_slot_sharing_group(self, slot_sharing_group: SlotSharingGroup) -> StreamExecutionEnvironment:
-        """Kept and readable: Spark gives executors their resources."""
+        """The resources of a group that operators name; see `OperatorSettings.slot_sharing_group`."""
         self._slot_sharing_groups[slot_sharing_group.get_name()] = slot_sharing_group
         return self
 
@@ -171,7 +191,14 @@ class StreamExecutionEnvironment(ShippedFiles, LegacyEnvironment):
     def enable_checkpointing(
         self, interval: int | None = None, mode: CheckpointingMode | None = None
     ) -> StreamExecutionEnvironment:
-        """Checkpoints at least every `interval` milliseconds; a failed job restarts from the last one."""
+        """Checkpoints at least every `interval` milliseconds; a failed job restarts from the last one.
+
+        Example:
+            ```python
+            env.enable_checkpointing(10_000)  # every 10 s
+            env.get_checkpoint_config().set_checkpoint_storage_dir("file:///var/penstock/orders")
+            ```
+        """
         self._checkpoint_config.set_checkpoint_interval(500 if interval is None else interval)
         if mode is not None:
             self._checkpoint_config.set_checkpointing_mode(mode)
@@ -194,7 +221,7 @@ class StreamExecutionEnvironment(ShippedFiles, LegacyEnvironment):
         return self._checkpoint_config.is_unaligned_checkpoints_enabled()
 
     def is_force_unaligned_checkpoints(self) -> bool:
-        """What was set; without effect here."""
+        """What was set; it has no effect: there are no barriers to align."""
         return self._checkpoint_config.is_force_unaligned_checkpoints()
 
     def get_default_savepoint_directory(self) -> str | None:
@@ -207,7 +234,7 @@ class StreamExecutionEnvironment(ShippedFiles, LegacyEnvironment):
         return self
 
     def enable_changelog_state_backend(self, enabled: bool) -> StreamExecutionEnvironment:
-        """Kept and readable: every checkpoint here already is a log of changes."""
+        """Kept, without effect: every checkpoint here already is a log of changes."""
         self._configuration.set_boolean("state.changelog.enabled", bool(enabled))
         return self
 
@@ -220,7 +247,15 @@ class StreamExecutionEnvironment(ShippedFiles, LegacyEnvironment):
     def from_collection(
         self, collection: Iterable[Any], type_info: TypeInformation | None = None
     ) -> DataStream:
-        """A bounded stream of the given elements, in order."""
+        """A bounded stream of the given elements, in order.
+
+        Example:
+            ```python
+            orders = env.from_collection(
+                [("apples", 3), ("pears", 5)], type_info=Types.TUPLE([Types.STRING(), Types.INT()])
+            )
+            ```
+        """
         from penstock.connectors.collection import CollectionSource
 
         checked_type(type_info)
@@ -255,7 +290,15 @@ class StreamExecutionEnvironment(ShippedFiles, LegacyEnvironment):
         source_name: str,
         type_info: TypeInformation | None = None,
     ) -> DataStream:
-        """A stream of what `source` reads, with timestamps and watermarks by the strategy."""
+        """A stream of what `source` reads, with timestamps and watermarks by the strategy.
+
+        Example:
+            ```python
+            numbers = env.from_source(
+                NumberSequenceSource(1, 1_000), WatermarkStrategy.no_watermarks(), "numbers", Types.LONG()
+            )
+            ```
+        """
         if not isinstance(source, Source):
             raise TypeMismatchError(f"from_source takes a Source, got {source!r}", where=call_site())
         if not isinstance(watermark_strategy, WatermarkStrategy):
@@ -302,14 +345,28 @@ class StreamExecutionEnvironment(ShippedFiles, LegacyEnvironment):
     # -- running ---------------------------------------------------------------------------------------
 
     def execute(self, job_name: str | None = None) -> JobExecutionResult:
-        """Runs the program and waits for its end."""
+        """Runs the program and waits for its end.
+
+        Example:
+            ```python
+            result = env.execute("orders per minute")
+            print(result.get_net_runtime(), "ms")
+            ```
+        """
         job = self.submit(job_name)
         with announced(self._job_listeners) as announcement:
             announcement.result = job.wait()
         return announcement.result  # type: ignore[return-value]
 
     def execute_async(self, job_name: str | None = None) -> JobClient:
-        """Starts the program and returns at once."""
+        """Starts the program and returns at once.
+
+        Example:
+            ```python
+            job = env.execute_async("orders per minute")
+            job.cancel().result()
+            ```
+        """
         return job_client(self.submit(job_name))
 
     def get_execution_plan(self) -> str:
@@ -351,6 +408,10 @@ class StreamExecutionEnvironment(ShippedFiles, LegacyEnvironment):
         ends = self._ends()
         ends += [extra for cache in self._caches for extra in cache.prepare(ends)]
         listeners, self._submission_listeners = self._submission_listeners, []
+        for step in self._transformations:
+            group = self._slot_sharing_groups.get(step.slot_sharing_group or "")
+            if group is not None and step.slot_resources is None:
+                step.slot_resources = group.resources()
         self._transformations = []
         try:
             job = submit_job(ends, self._job_configuration(), self._job_name(job_name))

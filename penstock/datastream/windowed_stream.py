@@ -77,7 +77,13 @@ class _Windows:
         return self._keyed_stream.get_type()
 
     def trigger(self: Self, trigger: Trigger) -> Self:
-        """Replaces the assigner's own trigger: when a window fires."""
+        """Replaces the assigner's own trigger: when a window fires.
+
+        Example:
+            ```python
+            windowed.trigger(PurgingTrigger.of(CountTrigger.of(100)))
+            ```
+        """
         from penstock.windowing.trigger import Trigger
 
         if not isinstance(trigger, Trigger):
@@ -87,12 +93,26 @@ class _Windows:
         return self
 
     def allowed_lateness(self: Self, time_ms: Any) -> Self:
-        """How long after its end a window still takes elements; zero unless set. Event time only."""
+        """How long after its end a window still takes elements; zero unless set. Event time only.
+
+        Example:
+            ```python
+            windowed.allowed_lateness(60_000)  # an element that is a minute late changes the result once more
+            ```
+        """
         self._allowed_lateness_ms = checked_millis(time_ms, "allowed lateness")
         return self
 
     def side_output_late_data(self: Self, output_tag: OutputTag) -> Self:
-        """Elements that are too late go to this side output instead of being dropped."""
+        """Elements that are too late go to this side output instead of being dropped.
+
+        Example:
+            ```python
+            late = OutputTag("late", Types.STRING())
+            totals = windowed.side_output_late_data(late).reduce(add)
+            totals.get_side_output(late).print()
+            ```
+        """
         if not isinstance(output_tag, OutputTag):
             raise TypeMismatchError(f"expected an OutputTag, got {output_tag!r}", where=call_site())
         self._late_tag = output_tag
@@ -115,7 +135,13 @@ class _Windows:
         window_function: Any = None,
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """Reduces elements as they come; the window function, if any, sees the one result."""
+        """Reduces elements as they come; the window function, if any, sees the one result.
+
+        Example:
+            ```python
+            windowed.reduce(lambda a, b: (a[0], a[1] + b[1]))
+            ```
+        """
         function = as_function(reduce_function, ReduceFunction, where=call_site())
         if window_function is None and output_type is None:
             output_type = self.get_input_type()
@@ -128,7 +154,26 @@ class _Windows:
         accumulator_type: TypeInformation | None = None,
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """Aggregates elements as they come; the window function, if any, sees the one result."""
+        """Aggregates elements as they come; the window function, if any, sees the one result.
+
+        Example:
+            ```python
+            class Average(AggregateFunction):
+                def create_accumulator(self):
+                    return 0, 0
+
+                def add(self, value, accumulator):
+                    return accumulator[0] + value[1], accumulator[1] + 1
+
+                def get_result(self, accumulator):
+                    return accumulator[0] / accumulator[1]
+
+                def merge(self, a, b):
+                    return a[0] + b[0], a[1] + b[1]
+
+            windowed.aggregate(Average(), output_type=Types.DOUBLE())
+            ```
+        """
         function = as_function(aggregate_function, AggregateFunction, where=call_site())
         return self._fold(output_type, window_function, aggregate=function, accumulator_type=accumulator_type)
 
@@ -150,7 +195,17 @@ class _Windows:
         *,
         result_type: TypeInformation | None = None,
     ) -> DataStream:
-        """Calls the function with all elements of a window; it has access to state and time."""
+        """Calls the function with all elements of a window; it has access to state and time.
+
+        Example:
+            ```python
+            class Describe(ProcessWindowFunction):
+                def process(self, key, context, elements):
+                    yield key, context.window().start, len(list(elements))
+
+            windowed.process(Describe())
+            ```
+        """
         function = as_function(process_window_function, self._process_function, where=call_site())
         return self._build(_output_type(output_type, result_type), process_function=function)
 

@@ -65,12 +65,15 @@ class SimpleAccumulator(Accumulator):
         self._value = self._start if value is None else value
 
     def get_local_value(self) -> Any:
+        """The value so far."""
         return self._value
 
     def reset_local(self) -> None:
+        """Begins anew."""
         self._value = self._start
 
     def merge(self, other: SimpleAccumulator) -> None:
+        """Adds what another subtask has."""
         self.add(other._value)
 
 
@@ -78,6 +81,7 @@ class IntCounter(SimpleAccumulator):
     """A sum of integers."""
 
     def add(self, value: Any = 1) -> None:
+        """Adds a number."""
         self._value += value
 
 
@@ -97,6 +101,7 @@ class IntMinimum(SimpleAccumulator):
     _start = None
 
     def add(self, value: Any) -> None:
+        """Keeps the number if it is the smallest so far; None is left out."""
         if value is not None and (self._value is None or value < self._value):
             self._value = value
 
@@ -107,6 +112,7 @@ class IntMaximum(SimpleAccumulator):
     _start = None
 
     def add(self, value: Any) -> None:
+        """Keeps the number if it is the largest so far; None is left out."""
         if value is not None and (self._value is None or value > self._value):
             self._value = value
 
@@ -135,16 +141,20 @@ class AverageAccumulator(Accumulator):
         self._sum = 0.0
 
     def add(self, value: float) -> None:
+        """Adds a number to the average."""
         self._count += 1
         self._sum += value
 
     def get_local_value(self) -> float:
+        """The average so far, 0.0 before the first number."""
         return self._sum / self._count if self._count else 0.0
 
     def reset_local(self) -> None:
+        """Begins anew."""
         self._count, self._sum = 0, 0.0
 
     def merge(self, other: AverageAccumulator) -> None:
+        """Adds what another subtask has; the average is that of all numbers."""
         self._count += other._count
         self._sum += other._sum
 
@@ -156,15 +166,19 @@ class ListAccumulator(Accumulator):
         self._values: list[Any] = []
 
     def add(self, value: Any) -> None:
+        """Appends a value."""
         self._values.append(value)
 
     def get_local_value(self) -> list[Any]:
+        """All values so far."""
         return self._values
 
     def reset_local(self) -> None:
+        """Begins anew."""
         self._values = []
 
     def merge(self, other: ListAccumulator) -> None:
+        """Appends what another subtask has."""
         self._values.extend(other._values)
 
 
@@ -175,15 +189,19 @@ class Histogram(Accumulator):
         self._counts: dict[int, int] = {}
 
     def add(self, value: int) -> None:
+        """Counts a number."""
         self._counts[value] = self._counts.get(value, 0) + 1
 
     def get_local_value(self) -> dict[int, int]:
+        """How often each number came, smallest number first."""
         return dict(sorted(self._counts.items()))
 
     def reset_local(self) -> None:
+        """Begins anew."""
         self._counts = {}
 
     def merge(self, other: Histogram) -> None:
+        """Adds what another subtask has counted."""
         for value, count in other._counts.items():
             self._counts[value] = self._counts.get(value, 0) + count
 

@@ -33,9 +33,11 @@ class RetryPredicate(AsyncRetryPredicate):
         self._exception_predicate = exception_predicate
 
     def result_predicate(self) -> ResultPredicate | None:
+        """Says of a result whether to try again, None if results are never tried again."""
         return self._result_predicate
 
     def exception_predicate(self) -> ExceptionPredicate | None:
+        """Says of an exception whether to try again, None if exceptions are never tried again."""
         return self._exception_predicate
 
 
@@ -43,12 +45,15 @@ class NoRetryStrategy(AsyncRetryStrategy):
     """One try and no more."""
 
     def can_retry(self, current_attempts: int) -> bool:
+        """Never."""
         return False
 
     def get_backoff_time_millis(self, current_attempts: int) -> int:
+        """-1: there is nothing to wait for."""
         return -1
 
     def get_retry_predicate(self) -> AsyncRetryPredicate:
+        """A predicate that asks for nothing to be tried again."""
         return RetryPredicate(None, None)
 
 
@@ -68,12 +73,15 @@ class FixedDelayRetryStrategy(AsyncRetryStrategy):
         self._predicate = RetryPredicate(result_predicate, exception_predicate)
 
     def can_retry(self, current_attempts: int) -> bool:
+        """Whether this attempt is among the ones allowed."""
         return current_attempts <= self._max_attempts
 
     def get_backoff_time_millis(self, current_attempts: int) -> int:
+        """The same wait before every attempt."""
         return self._backoff_time_millis
 
     def get_retry_predicate(self) -> AsyncRetryPredicate:
+        """What is tried again."""
         return self._predicate
 
 
@@ -105,15 +113,18 @@ class ExponentialBackoffDelayRetryStrategy(AsyncRetryStrategy):
         self._predicate = RetryPredicate(result_predicate, exception_predicate)
 
     def can_retry(self, current_attempts: int) -> bool:
+        """Whether this attempt is among the ones allowed."""
         return current_attempts <= self._max_attempts
 
     def get_backoff_time_millis(self, current_attempts: int) -> int:
+        """A wait that grows with every attempt, up to the longest allowed."""
         delay = self._initial_delay
         for _ in range(1, current_attempts):
             delay = int(min(delay * self._multiplier, self._max_retry_delay))
         return delay
 
     def get_retry_predicate(self) -> AsyncRetryPredicate:
+        """What is tried again."""
         return self._predicate
 
 

@@ -54,6 +54,7 @@ class ListView(DataView):
         self._list.extend(values)
 
     def clear(self) -> None:
+        """Removes all elements."""
         self._list = []
 
     def __iter__(self) -> Iterator[Any]:
@@ -119,6 +120,7 @@ class MapView(DataView):
         return not self._dict
 
     def clear(self) -> None:
+        """Removes all entries."""
         self._dict = {}
 
     def __getitem__(self, key: Any) -> Any:

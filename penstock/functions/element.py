@@ -90,6 +90,7 @@ class NullByteKeySelector(KeySelector):
     """The same key for every element: what `window_all` is keyed by."""
 
     def get_key(self, value: Any) -> int:
+        """The same key for every element."""
         return 0
 
 

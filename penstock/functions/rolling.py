@@ -49,6 +49,7 @@ class RollingFunction(ReduceFunction):
         self._combine = _COMBINE.get(kind)
 
     def reduce(self, value1: Any, value2: Any) -> Any:
+        """The first value with the field that is rolled over brought up to the second."""
         position = self.position
         combine = self._combine
         if combine is not None and type(value1) is tuple and type(position) is int:

@@ -75,6 +75,7 @@ class CoGroupWindowFunction(_SplittingWindowFunction):
     user_callable: CoGroupFunction
 
     def evaluate(self, first: list[Any], second: list[Any]) -> Iterable[Any] | None:
+        """The results of `co_group` for what both sides have in the window."""
         return self.user_callable.co_group(first, second)
 
 
@@ -84,6 +85,7 @@ class JoinWindowFunction(_SplittingWindowFunction):
     user_callable: JoinFunction | FlatJoinFunction
 
     def evaluate(self, first: list[Any], second: list[Any]) -> Iterable[Any]:
+        """The results of `join` for every pair in the window."""
         join = self.user_callable.join
         pairs = ((left, right) for left in first for right in second)
         if isinstance(self.user_callable, JoinFunction):

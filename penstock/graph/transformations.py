@@ -91,6 +91,16 @@ class CatalystSegment:
         return CatalystSegment, ("", "", self.input_type, self.output_type, None)
 
 
+@dataclass(frozen=True)
+class SlotResources:
+    """What the slots of a sharing group shall have; memory is all of it, heap or not."""
+
+    group: str
+    cpu_cores: float
+    memory_bytes: int
+    external: tuple[tuple[str, float], ...] = ()
+
+
 @dataclass(eq=False)
 class Transformation:
     """One step of the program. `parallelism` None means the environment's default at `execute()`."""
@@ -104,6 +114,7 @@ class Transformation:
     uid_hash: str | None = None
     description: str | None = None
     slot_sharing_group: str | None = None
+    slot_resources: SlotResources | None = None
     chaining: ChainingStrategy = ChainingStrategy.ALWAYS
     buffer_timeout_ms: int | None = None
     call_site: str | None = None

@@ -91,9 +91,11 @@ class Batches:
 
     @property
     def schema(self) -> pa.Schema:
+        """The columns of the batches."""
         return self._to_arrow.schema
 
     def of(self, rows: Iterable[Sequence[Any]]) -> Iterator[pa.RecordBatch]:
+        """The rows as batches of columns."""
         return self._to_arrow.batches(map(self._converted, rows))
 
     def _converted(self, row: Sequence[Any]) -> tuple[Any, ...]:

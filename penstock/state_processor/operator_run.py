@@ -41,6 +41,7 @@ class Place:
 
     @property
     def groups(self) -> tuple[int, int]:
+        """The first and the last key group of the subtask."""
         groups = key_group_range(self.subtask, self.max_parallelism, self.parallelism)
         return groups[0], groups[-1]
 
@@ -48,13 +49,17 @@ class Place:
 class Discarded(Output):
     """Nobody reads what the operator gives."""
 
-    def emit(self, values: list[Any], timestamps: list[int] | None) -> None: ...
+    def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
+        """Forgets the elements."""
 
-    def emit_side(self, tag_id: str, values: list[Any], timestamps: list[int] | None) -> None: ...
+    def emit_side(self, tag_id: str, values: list[Any], timestamps: list[int] | None) -> None:
+        """Forgets the elements."""
 
-    def emit_watermark(self, watermark: int) -> None: ...
+    def emit_watermark(self, watermark: int) -> None:
+        """Forgets the watermark."""
 
-    def emit_idle(self, idle: bool) -> None: ...
+    def emit_idle(self, idle: bool) -> None:
+        """Forgets the idleness."""
 
 
 @contextmanager

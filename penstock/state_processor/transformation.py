@@ -211,24 +211,29 @@ class WindowedOperatorTransformation:
         self._settings: dict[str, Any] = {"assigner": assigner, "key_selector": keyed._select}
 
     def trigger(self, trigger: Trigger) -> WindowedOperatorTransformation:
+        """The trigger of the job's window, where it is not the assigner's own."""
         self._settings["trigger"] = trigger
         return self
 
     def evictor(self, evictor: Any) -> WindowedOperatorTransformation:
+        """The evictor of the job's window; its elements are kept one by one then."""
         self._settings["evictor"] = evictor
         return self
 
     def reduce(self, function: Any, type_info: TypeInformation | None = None) -> StateBootstrapTransformation:
+        """Fills the windows with what `reduce` of the job would have kept."""
         return self._made(reduce=function, element_type=type_info)
 
     def aggregate(
         self, function: Any, accumulator_type: TypeInformation | None = None
     ) -> StateBootstrapTransformation:
+        """Fills the windows with the accumulators that `aggregate` of the job would have kept."""
         return self._made(aggregate=function, accumulator_type=accumulator_type)
 
     def process(
         self, function: Any, type_info: TypeInformation | None = None
     ) -> StateBootstrapTransformation:
+        """Fills the windows with elements, as the job's `process` keeps them."""
         return self._made(process_function=function, element_type=type_info)
 
     def _made(self, **functions: Any) -> StateBootstrapTransformation:

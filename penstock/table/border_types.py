@@ -93,6 +93,7 @@ class StreamColumns:
     is_record: bool
 
     def index_of(self, name: str) -> int | None:
+        """Where the column of this name stands, None if there is none."""
         names = self.row_type.field_names()
         return names.index(name) if name in names else None
 

@@ -34,15 +34,19 @@ class Rowtime(Descriptor):
         self._properties: dict[str, str] = {}
 
     def timestamps_from_field(self, field_name: str) -> Rowtime:
+        """The event time is a field's value."""
         return self._timestamps({"type": "from-field", "from": field_name})
 
     def timestamps_from_source(self) -> Rowtime:
+        """The event time is that of the record, as the source gives it."""
         return self._timestamps({"type": "from-source"})
 
     def timestamps_from_extractor(self, extractor: str) -> Rowtime:
+        """Refused: an extractor is a Java class."""
         raise NotSupportedError(f"the timestamp extractor {extractor}", "it is a Java class")
 
     def watermarks_periodic_ascending(self) -> Rowtime:
+        """Event times never fall back: the watermark follows the highest one."""
         return self._watermarks({"type": "periodic-ascending"})
 
     def watermarks_periodic_bounded(self, delay: int) -> Rowtime:
@@ -50,9 +54,11 @@ class Rowtime(Descriptor):
         return self._watermarks({"type": "periodic-bounded", "delay": str(delay)})
 
     def watermarks_from_source(self) -> Rowtime:
+        """The watermarks are the source's own."""
         return self._watermarks({"type": "from-source"})
 
     def watermarks_from_strategy(self, strategy: str) -> Rowtime:
+        """Refused: a strategy is a Java class."""
         raise NotSupportedError(f"the watermark strategy {strategy}", "it is a Java class")
 
     def _timestamps(self, said: dict[str, str]) -> Rowtime:
@@ -67,6 +73,7 @@ class Rowtime(Descriptor):
         return self
 
     def to_properties(self) -> dict[str, str]:
+        """What was said so far, as properties."""
         return dict(self._properties)
 
 
@@ -101,6 +108,12 @@ class Schema(Descriptor):
         return self
 
     def field(self, field_name: str, field_type: DataType | str) -> Schema:
+        """Adds a field; what is called next is about it.
+
+        Args:
+            field_name: Its name, which must be new.
+            field_type: Its type, as a `DataType` or as SQL text.
+        """
         if field_name in self._fields:
             raise ValidationError(f"duplicate field name {field_name}")
         text = _OLD_NAMES.get(field_type, field_type) if isinstance(field_type, str) else field_type.as_sql()
@@ -109,6 +122,7 @@ class Schema(Descriptor):
         return self
 
     def fields(self, fields: dict[str, DataType | str]) -> Schema:
+        """Adds fields by names and types, in the order of the dict."""
         if not isinstance(fields, dict):
             raise TypeError("fields must be stored in a dict or OrderedDict")
         for name, field_type in fields.items():
@@ -116,16 +130,19 @@ class Schema(Descriptor):
         return self
 
     def from_origin_field(self, origin_field_name: str) -> Schema:
+        """The last field has this name in the source."""
         self._of_last("from_origin_field")["from"] = origin_field_name
         self._last = None
         return self
 
     def proctime(self) -> Schema:
+        """The last field is the processing time."""
         self._of_last("proctime")["proctime"] = "true"
         self._last = None
         return self
 
     def rowtime(self, rowtime: Rowtime) -> Schema:
+        """The last field is the event time."""
         self._of_last("rowtime").update(rowtime.to_properties())
         self._last = None
         return self
@@ -136,6 +153,7 @@ class Schema(Descriptor):
         return self._fields[self._last]
 
     def to_properties(self) -> dict[str, str]:
+        """The fields as properties `schema.0.name`, `schema.0.data-type`, …."""
         return {
             f"schema.{i}.{key}": value
             for i, said in enumerate(self._fields.values())

@@ -32,6 +32,7 @@ class EnvironmentSettings:
             self._configuration = Configuration()
 
         def with_configuration(self, config: Configuration) -> EnvironmentSettings.Builder:
+            """Adds options; `execution.runtime-mode` among them chooses batch or streaming."""
             self._configuration.add_all(config)
             mode = config.get_string("execution.runtime-mode", None)
             if mode is not None:
@@ -39,22 +40,34 @@ class EnvironmentSettings:
             return self
 
         def in_batch_mode(self) -> EnvironmentSettings.Builder:
+            """Queries read bounded tables and end; each gives its final result once."""
             self._streaming = False
             return self
 
         def in_streaming_mode(self) -> EnvironmentSettings.Builder:
+            """Queries go on as long as their tables do, and tell changes; so it is from the start."""
             self._streaming = True
             return self
 
         def with_built_in_catalog_name(self, built_in_catalog_name: str) -> EnvironmentSettings.Builder:
+            """The name of the catalog in memory; `default_catalog` if it is not said."""
             self._catalog = built_in_catalog_name
             return self
 
         def with_built_in_database_name(self, built_in_database_name: str) -> EnvironmentSettings.Builder:
+            """The name of its database; `default_database` if it is not said."""
             self._database = built_in_database_name
             return self
 
         def build(self) -> EnvironmentSettings:
+            """The settings as they are now.
+
+            Example:
+                ```python
+                settings = EnvironmentSettings.new_instance().in_batch_mode().build()
+                tables = TableEnvironment.create(settings)
+                ```
+            """
             return EnvironmentSettings(self._streaming, self._catalog, self._database, self._configuration)
 
     @staticmethod

@@ -48,6 +48,7 @@ class ListOfRows:
         return defines(self._function, method)
 
     def get_value(self, accumulator: Any) -> list[tuple[Any, ...]]:
+        """All rows that the function gives for an accumulator."""
         return [_row(value) for value in self._function.emit_value(accumulator)]
 
 

@@ -55,6 +55,7 @@ class JsonContentPlanReference(PlanReference):
     content: str
 
     def get_content(self) -> str:
+        """The compiled plan as JSON text."""
         return self.content
 
     def __str__(self) -> str:
@@ -68,6 +69,7 @@ class BytesContentPlanReference(PlanReference):
     content: bytes
 
     def get_content(self) -> bytes:
+        """The compiled plan as bytes."""
         return self.content
 
     def __str__(self) -> str:

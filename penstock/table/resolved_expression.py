@@ -36,9 +36,11 @@ class ResolvedExpression(Expression[Any]):
         self._sql = sql
 
     def get_output_data_type(self) -> DataType:
+        """The type of its value."""
         return self._data_type
 
     def get_resolved_children(self) -> list[ResolvedExpression]:
+        """The expressions it is made of; empty for columns and literals."""
         return list(self._children)
 
     def as_serializable_string(self) -> str:
@@ -46,6 +48,7 @@ class ResolvedExpression(Expression[Any]):
         return self._sql
 
     def as_summary_string(self) -> str:
+        """The expression as text, for people."""
         return str(self)
 
 

@@ -35,7 +35,14 @@ class StatementSet:
         self._inserts: list[InsertStatement | InsertInto] = []
 
     def add_insert_sql(self, stmt: str) -> StatementSet:
-        """Adds an INSERT statement; it is checked now and runs with the others."""
+        """Adds an INSERT statement; it is checked now and runs with the others.
+
+        Example:
+            ```python
+            statements.add_insert_sql("INSERT INTO large SELECT * FROM orders WHERE amount > 100")
+            statements.execute().wait()
+            ```
+        """
         statement = self._session.parse(stmt)
         if not isinstance(statement, InsertStatement):
             raise SqlError("a statement set takes only INSERT statements", sql=stmt, line=1, column=1)

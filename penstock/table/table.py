@@ -119,7 +119,13 @@ class Table(Conveniences):
     # -- columns and rows ------------------------------------------------------------------------------
 
     def select(self, *fields: Expression[Any]) -> Table:
-        """The named columns and expressions; with aggregates in them, one row for the whole table."""
+        """The named columns and expressions; with aggregates in them, one row for the whole table.
+
+        Example:
+            ```python
+            orders.select(col("customer"), (col("amount") * 2).alias("twice"))
+            ```
+        """
         ctx = self._context("select")
         return self._with(select(ctx, self._plan, nodes_of(ctx, fields)))
 
@@ -133,7 +139,13 @@ class Table(Conveniences):
         return self._with(joining.filtered(ctx, self._plan, node_of_expression(ctx, predicate)))
 
     def where(self, predicate: Expression[bool]) -> Table:
-        """The same as `filter`."""
+        """The same as `filter`.
+
+        Example:
+            ```python
+            orders.where((col("amount") > 100) & col("customer").is_not_null)
+            ```
+        """
         ctx = self._context("where")
         return self._with(joining.filtered(ctx, self._plan, node_of_expression(ctx, predicate)))
 
@@ -142,7 +154,13 @@ class Table(Conveniences):
         return self._with(ordering.distinct(self._plan))
 
     def add_columns(self, *fields: Expression[Any]) -> Table:
-        """The table with more columns; a name that is there already is refused."""
+        """The table with more columns; a name that is there already is refused.
+
+        Example:
+            ```python
+            orders.add_columns((col("amount") * col("price")).alias("total"))
+            ```
+        """
         ctx = self._context("add_columns")
         return self._with(column_operations.add(ctx, self._plan, nodes_of(ctx, fields), replace=False))
 
@@ -164,12 +182,28 @@ class Table(Conveniences):
     # -- groups and windows ----------------------------------------------------------------------------
 
     def group_by(self, *fields: Expression[Any]) -> GroupedTable:
-        """Groups of rows with equal values of these; `select` says what becomes of a group."""
+        """Groups of rows with equal values of these; `select` says what becomes of a group.
+
+        Example:
+            ```python
+            orders.group_by(col("customer")).select(col("customer"), col("amount").sum.alias("total"))
+            ```
+        """
         ctx = self._context("group_by")
         return GroupedTable(self, checked_groups(ctx, self._plan, nodes_of(ctx, fields)))
 
     def window(self, window: GroupWindow) -> GroupWindowedTable:
-        """Puts rows into windows of time; `group_by` has to name the window."""
+        """Puts rows into windows of time; `group_by` has to name the window.
+
+        Example:
+            ```python
+            per_minute = (
+                orders.window(Tumble.over(lit(1).minutes).on(col("ts")).alias("w"))
+                .group_by(col("customer"), col("w"))
+                .select(col("customer"), col("w").start, col("amount").sum)
+            )
+            ```
+        """
         return GroupWindowedTable(self, window)
 
     def over_window(self, *over_windows: OverWindow) -> OverWindowedTable:
@@ -179,7 +213,13 @@ class Table(Conveniences):
     # -- joins and set operations ----------------------------------------------------------------------
 
     def join(self, right: Table, join_predicate: Expression[bool] | None = None) -> Table:
-        """Pairs of rows for which the condition holds; no column name may be on both sides."""
+        """Pairs of rows for which the condition holds; no column name may be on both sides.
+
+        Example:
+            ```python
+            orders.join(customers, col("customer") == col("name")).select(col("amount"), col("city"))
+            ```
+        """
         return self._join("join", right, "inner", join_predicate)
 
     def left_outer_join(self, right: Table, join_predicate: Expression[bool] | None = None) -> Table:
@@ -209,7 +249,13 @@ class Table(Conveniences):
         return right._plan
 
     def join_lateral(self, table_function_call: Any, join_predicate: Expression[bool] | None = None) -> Table:
-        """For each row, the rows that a table function gives for it."""
+        """For each row, the rows that a table function gives for it.
+
+        Example:
+            ```python
+            lines.join_lateral(split(col("line")).alias("word")).select(col("word"))
+            ```
+        """
         return self._lateral("join_lateral", table_function_call, False, join_predicate)
 
     def left_outer_join_lateral(
@@ -255,7 +301,13 @@ class Table(Conveniences):
     # -- order -----------------------------------------------------------------------------------------
 
     def order_by(self, *fields: Expression[Any]) -> Table:
-        """The rows in an order; in streaming, the first key is a time attribute, or `fetch` follows."""
+        """The rows in an order; in streaming, the first key is a time attribute, or `fetch` follows.
+
+        Example:
+            ```python
+            orders.order_by(col("amount").desc).fetch(10)
+            ```
+        """
         ctx = self._context("order_by")
         return self._with(ordering.order_by(ctx, self._plan, nodes_of(ctx, fields)))
 
@@ -274,7 +326,17 @@ class Table(Conveniences):
     # -- functions on rows -----------------------------------------------------------------------------
 
     def map(self, func: Any) -> Table:
-        """One row for each row: the fields of what a scalar function gives."""
+        """One row for each row: the fields of what a scalar function gives.
+
+        Example:
+            ```python
+            @udf(result_type=DataTypes.ROW([DataTypes.FIELD("id", DataTypes.BIGINT())]))
+            def doubled(row):
+                return Row(2 * row[0])
+
+            numbers.map(doubled).alias("id")
+            ```
+        """
         ctx = self._context("map")
         return self._with(
             row_based.mapped(ctx, self._plan, row_based.function_node(ctx, func, self._plan.fields))
@@ -321,11 +383,25 @@ class Table(Conveniences):
         return lineage_of([self._plan], self._session.streaming)
 
     def execute(self) -> TableResult:
-        """Runs the query; its rows are there when they are collected."""
+        """Runs the query; its rows are there when they are collected.
+
+        Example:
+            ```python
+            with orders.execute().collect() as rows:
+                for row in rows:
+                    print(row)
+            ```
+        """
         return TableResult(self._session.query(self._plan))
 
     def execute_insert(self, table_path_or_descriptor: Any, overwrite: bool = False) -> TableResult:
-        """Writes the rows to a table of the catalog, or to one that only a descriptor names."""
+        """Writes the rows to a table of the catalog, or to one that only a descriptor names.
+
+        Example:
+            ```python
+            orders.where(col("amount") > 100).execute_insert("large_orders").wait()
+            ```
+        """
         with RefusedBy("execute_insert"):
             sink = insert_of(self._session, self._plan, table_path_or_descriptor, overwrite)
             return TableResult(execute_sinks(self._session, [sink]))
@@ -339,7 +415,13 @@ class Table(Conveniences):
         return TablePipeline(self._session, sink, isinstance(table_path_or_descriptor, TableDescriptor))
 
     def to_pandas(self) -> Any:
-        """Runs the query; its rows as a pandas DataFrame. Changes are applied, so that the final rows remain."""
+        """Runs the query; its rows as a pandas DataFrame. Changes are applied, so that the final rows remain.
+
+        Example:
+            ```python
+            frame = tables.from_path("orders").to_pandas()
+            ```
+        """
         from penstock.table.pandas_frames import frame_of
 
         return frame_of(self._session, self._plan)

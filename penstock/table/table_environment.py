@@ -60,7 +60,13 @@ class TableEnvironment(ModelCalls):
 
     @staticmethod
     def create(environment_settings: EnvironmentSettings) -> TableEnvironment:
-        """A new environment with a catalog of its own; it starts from what `penstock run -D` says, as in Flink."""
+        """A new environment with a catalog of its own; it starts from what `penstock run -D` says, as in Flink.
+
+        Example:
+            ```python
+            tables = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+            ```
+        """
         made = TableEnvironment(environment_settings)
         for key, value in context_configuration().to_dict().items():
             if key not in made._session.config and key != "execution.runtime-mode":
@@ -93,16 +99,38 @@ class TableEnvironment(ModelCalls):
     # -- SQL -------------------------------------------------------------------------------------------
 
     def execute_sql(self, stmt: str) -> TableResult:
-        """Runs one statement. Queries compute their rows when they are collected; INSERT runs now."""
+        """Runs one statement. Queries compute their rows when they are collected; INSERT runs now.
+
+        Example:
+            ```python
+            tables.execute_sql("CREATE TABLE n (id BIGINT) WITH ('connector' = 'datagen', 'number-of-rows' = '10')")
+            tables.execute_sql("SELECT COUNT(*) FROM n").print()
+            ```
+        """
         return TableResult(self._session.execute(stmt))
 
     def explain_sql(self, stmt: str, *extra_details: int) -> str:
-        """How a statement would run, as text; nothing runs."""
+        """How a statement would run, as text; nothing runs.
+
+        Example:
+            ```python
+            print(tables.explain_sql("SELECT customer, SUM(amount) FROM orders GROUP BY customer"))
+            ```
+        """
         details = detail_names(extra_details)
         return explain_text(self._session, self._session.parse(stmt), details)
 
     def create_statement_set(self) -> StatementSet:
-        """INSERTs that run as one job."""
+        """INSERTs that run as one job.
+
+        Example:
+            ```python
+            both = tables.create_statement_set()
+            both.add_insert_sql("INSERT INTO large SELECT * FROM orders WHERE amount > 100")
+            both.add_insert_sql("INSERT INTO small SELECT * FROM orders WHERE amount <= 100")
+            both.execute().wait()  # one job that reads orders once
+            ```
+        """
         return StatementSet(self._session)
 
     def compile_plan_sql(self, stmt: str) -> CompiledPlan:
@@ -118,7 +146,14 @@ class TableEnvironment(ModelCalls):
         return self.load_plan(plan_reference).execute()
 
     def sql_query(self, query: str) -> Table:
-        """The table that a query gives; it runs when the table is executed."""
+        """The table that a query gives; it runs when the table is executed.
+
+        Example:
+            ```python
+            per_customer = tables.sql_query("SELECT customer, SUM(amount) AS total FROM orders GROUP BY customer")
+            per_customer.execute().print()
+            ```
+        """
         if speaks_hive(self._session.config):
             return Table(self._session.hive.plan(query), self._session)
         statement = parse_statement(query)
@@ -127,7 +162,13 @@ class TableEnvironment(ModelCalls):
         return Table(self._session.bind(statement.ast, statement.sql), self._session)
 
     def from_path(self, path: str) -> Table:
-        """A table or view of the catalogs."""
+        """A table or view of the catalogs.
+
+        Example:
+            ```python
+            large = tables.from_path("orders").where(col("amount") > 100)
+            ```
+        """
         if not isinstance(path, str):
             raise ValidationError(f"from_path takes the path of a table, got {path!r}")
         quoted = ".".join(f"`{part.replace('`', '``')}`" for part in split_path(path))
@@ -151,11 +192,22 @@ class TableEnvironment(ModelCalls):
         Args:
             schema: A ROW type, a type of single values, names of columns, or None, which infers both.
             verify_schema: Whether each value is checked against its declared type.
+
+        Example:
+            ```python
+            orders = tables.from_elements([("anna", 3), ("ben", 5)], ["customer", "amount"])
+            ```
         """
         return Table(rows_of_elements(self._session, elements, schema, verify_schema), self._session)
 
     def from_pandas(self, pdf: Any, schema: Any = None, splits_num: int = 1) -> Table:
-        """A table of a pandas DataFrame; `schema` are names, types or a ROW type for its columns."""
+        """A table of a pandas DataFrame; `schema` are names, types or a ROW type for its columns.
+
+        Example:
+            ```python
+            orders = tables.from_pandas(pd.DataFrame({"customer": ["anna"], "amount": [3]}))
+            ```
+        """
         from penstock.table.pandas_frames import rows_of_frame
 
         return Table(rows_of_frame(pdf, schema), self._session)
@@ -163,7 +215,13 @@ class TableEnvironment(ModelCalls):
     def create_temporary_view(
         self, view_path: str, table_or_data_stream: Any, *fields_or_schema: Any
     ) -> None:
-        """A name for a table, under which SQL finds it."""
+        """A name for a table, under which SQL finds it.
+
+        Example:
+            ```python
+            tables.create_temporary_view("large", tables.sql_query("SELECT * FROM orders WHERE amount > 100"))
+            ```
+        """
         table = table_or_data_stream
         if not isinstance(table, Table):
             raise ValidationError(
@@ -295,7 +353,14 @@ class TableEnvironment(ModelCalls):
     def create_temporary_table(
         self, path: str, descriptor: TableDescriptor, ignoreIfExists: bool | None = False
     ) -> None:
-        """Makes a table that ends with the session, and hides one of its name."""
+        """Makes a table that ends with the session, and hides one of its name.
+
+        Example:
+            ```python
+            schema = Schema.new_builder().column("id", DataTypes.BIGINT()).build()
+            tables.create_temporary_table("out", TableDescriptor.for_connector("print").schema(schema).build())
+            ```
+        """
         self._create(path, descriptor, True, bool(ignoreIfExists))
 
     def _create(self, path: str, descriptor: TableDescriptor, temporary: bool, if_not_exists: bool) -> None:
@@ -334,7 +399,18 @@ class TableEnvironment(ModelCalls):
     # -- functions -------------------------------------------------------------------------------------
 
     def create_temporary_function(self, path: str, function: Any) -> None:
-        """Makes a Python function known in the current database until the session ends."""
+        """Makes a Python function known in the current database until the session ends.
+
+        Example:
+            ```python
+            @udf(result_type=DataTypes.BIGINT())
+            def twice(n):
+                return 2 * n
+
+            tables.create_temporary_function("twice", twice)
+            tables.execute_sql("SELECT twice(21)").print()
+            ```
+        """
         parts = split_path(path)
         identifier = self._session.catalogs.identifier((*parts[:-1], parts[-1].lower()))
         with RefusedBy("create_temporary_function"):
@@ -398,7 +474,14 @@ class StreamTableEnvironment(TableEnvironment):
     def create(  # type: ignore[override]
         stream_execution_environment: Any = None, environment_settings: EnvironmentSettings | None = None
     ) -> StreamTableEnvironment:
-        """Tables beside the streams of an environment, or of a new one."""
+        """Tables beside the streams of an environment, or of a new one.
+
+        Example:
+            ```python
+            env = StreamExecutionEnvironment.get_execution_environment()
+            tables = StreamTableEnvironment.create(env)
+            ```
+        """
         if stream_execution_environment is None:
             if environment_settings is None:
                 raise ValidationError(
@@ -412,7 +495,13 @@ class StreamTableEnvironment(TableEnvironment):
         return StreamTableEnvironment(settings, stream_execution_environment)
 
     def from_data_stream(self, data_stream: Any, *fields_or_schema: Any) -> Table:
-        """The stream as a table of insertions; a schema may choose and declare columns and a watermark."""
+        """The stream as a table of insertions; a schema may choose and declare columns and a watermark.
+
+        Example:
+            ```python
+            table = tables.from_data_stream(orders, Schema.new_builder().column("f0", "STRING").build())
+            ```
+        """
         table = self._from_stream(data_stream, fields_or_schema, None)
         if not fields_or_schema and isinstance(data_stream.get_type(), RowTypeInfo):
             self._untouched[id(table.plan)] = table.plan, data_stream
@@ -446,7 +535,13 @@ class StreamTableEnvironment(TableEnvironment):
         return Table(plan, self._session, declared)
 
     def to_data_stream(self, table: Table) -> Any:
-        """The rows of a table that is only appended to; its row time becomes the timestamp of the elements."""
+        """The rows of a table that is only appended to; its row time becomes the timestamp of the elements.
+
+        Example:
+            ```python
+            tables.to_data_stream(tables.sql_query("SELECT customer, amount FROM orders")).print()
+            ```
+        """
         plan, stream = self._untouched.get(id(table.plan), (None, None))
         if plan is table.plan:
             return stream
@@ -455,7 +550,14 @@ class StreamTableEnvironment(TableEnvironment):
     def to_changelog_stream(
         self, table: Table, target_schema: Schema | None = None, changelog_mode: ChangelogMode | None = None
     ) -> Any:
-        """The changes of a table, as rows with a kind."""
+        """The changes of a table, as rows with a kind.
+
+        Example:
+            ```python
+            totals = tables.sql_query("SELECT customer, SUM(amount) FROM orders GROUP BY customer")
+            tables.to_changelog_stream(totals).print()  # +I, -U, +U rows
+            ```
+        """
         mode = changelog_mode or ChangelogMode.all()
         plan, timed = converted(table.plan, target_schema)
         return stream_from_table(self._session, self._stream_environment, plan, self._prefix(), mode, timed)

@@ -76,7 +76,13 @@ class TableResult:
         return jobs[0] if jobs else None
 
     def wait(self, timeout_ms: int | None = None) -> None:
-        """Until the rows are there or, for INSERT, until the job has ended."""
+        """Until the rows are there or, for INSERT, until the job has ended.
+
+        Example:
+            ```python
+            tables.execute_sql("INSERT INTO large SELECT * FROM orders WHERE amount > 100").wait()
+            ```
+        """
         waiter = self._result.details.get("wait")
         if callable(waiter):
             waiter(timeout_ms)
@@ -94,7 +100,15 @@ class TableResult:
         return ResultKind.SUCCESS if self._result.success_only else ResultKind.SUCCESS_WITH_CONTENT
 
     def collect(self) -> CloseableIterator:
-        """The rows as they are computed; leaving the iterator's `with` block cancels the job."""
+        """The rows as they are computed; leaving the iterator's `with` block cancels the job.
+
+        Example:
+            ```python
+            with tables.execute_sql("SELECT * FROM orders").collect() as rows:
+                for row in rows:
+                    print(row["customer"])
+            ```
+        """
         return CloseableIterator(self._result.rows())
 
     def print(self) -> None:

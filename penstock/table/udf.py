@@ -86,10 +86,17 @@ class ImperativeAggregateFunction(UserDefinedFunction, Generic[T, ACC]):
     """The values of many rows, taken in one at a time; the accumulator is changed in place."""
 
     @abstractmethod
-    def create_accumulator(self) -> ACC: ...
+    def create_accumulator(self) -> ACC:
+        """An accumulator that has seen no rows; called for every group."""
 
     @abstractmethod
-    def accumulate(self, accumulator: ACC, *args: Any) -> None: ...
+    def accumulate(self, accumulator: ACC, *args: Any) -> None:
+        """Takes a row in, by changing the accumulator.
+
+        Args:
+            accumulator: What `create_accumulator` made.
+            args: The arguments of the call in the query.
+        """
 
     def retract(self, accumulator: ACC, *args: Any) -> None:
         """Takes a row back; needed where the input of the aggregate may be updated."""
@@ -100,9 +107,11 @@ class ImperativeAggregateFunction(UserDefinedFunction, Generic[T, ACC]):
         raise RuntimeError("Method merge is not implemented")
 
     def get_result_type(self) -> TypeLike:
+        """The SQL type of the result, as a `DataType` or as text; needed where no decorator says it."""
         raise RuntimeError("Method get_result_type is not implemented")
 
     def get_accumulator_type(self) -> TypeLike:
+        """The SQL type of the accumulator, as a `DataType` or as text."""
         raise RuntimeError("Method get_accumulator_type is not implemented")
 
 
@@ -158,6 +167,7 @@ class UserDefinedFunctionWrapper:
         self._alias_names: tuple[str, ...] = ()
 
     def to_user_function(self, name: str) -> UserFunction:
+        """The function as the planner knows it, under this name."""
         return UserFunction(
             name,
             self._func,

@@ -19,6 +19,7 @@ class GroupWindowSpec:
 
     @property
     def counts_rows(self) -> bool:
+        """Whether the window is as long as a number of rows, not as a time."""
         return any(isinstance(length, Rows) for length in self.lengths)
 
     def row_counts(self) -> tuple[int, int]:

@@ -21,6 +21,7 @@ class TestClock:
         self.now_ms = now_ms
 
     def __call__(self) -> int:
+        """The time in milliseconds."""
         return self.now_ms
 
     def advance(self, millis: int) -> int:

@@ -182,6 +182,7 @@ class _Harness:
         return list(self.output.side.get(getattr(tag, "tag_id", tag), ()))
 
     def clear_output(self) -> None:
+        """Forgets what was emitted so far."""
         self.output.clear()
 
     def counter(self, name: str) -> int:

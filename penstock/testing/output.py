@@ -45,15 +45,19 @@ class CollectingOutput(Output):
         self.side: dict[str, list[StreamRecord]] = {}
 
     def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
+        """Notes the elements among the events."""
         self.events.extend(_records(values, timestamps))
 
     def emit_side(self, tag_id: str, values: list[Any], timestamps: list[int] | None) -> None:
+        """Notes the elements under their tag."""
         self.side.setdefault(tag_id, []).extend(_records(values, timestamps))
 
     def emit_watermark(self, watermark: int) -> None:
+        """Notes the watermark among the events."""
         self.events.append(WatermarkMark(watermark))
 
     def emit_idle(self, idle: bool) -> None:
+        """Notes the idleness among the events."""
         self.events.append(Idleness(idle))
 
     def clear(self) -> None:

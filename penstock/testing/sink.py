@@ -26,9 +26,11 @@ class CollectingSink(Sink):
         self.folder = folder or tempfile.mkdtemp(prefix="penstock-collecting-sink-")
 
     def create_writer(self, context: WriterContext, restored: Sequence[Any] = ()) -> SinkWriter:
+        """Called by the runtime in a task, for every epoch."""
         return _CollectingWriter(context)
 
     def create_committer(self) -> Committer:
+        """Called by the runtime in the driver: publishes what epochs have written."""
         return _CollectingCommitter(self.folder)
 
     def results(self) -> list[Any]:

@@ -115,12 +115,15 @@ class TestSource(Source):
         return Boundedness.BOUNDED if self._bounded else Boundedness.CONTINUOUS_UNBOUNDED
 
     def create_enumerator(self, context: EnumeratorContext, restored: Any = None) -> SplitEnumerator:
+        """Called by the runtime in the driver."""
         return _TestEnumerator(self._splits, self._bounded, restored)
 
     def create_reader(self) -> SourceReader:
+        """Called by the runtime in tasks."""
         return _TestReader(self._splits, self._batch_size, self._marker_dir)
 
     def produced_type(self) -> Any:
+        """The type of the elements, None if it was not given."""
         return self._type_info
 
     def watermark_strategy(self) -> WatermarkStrategy:

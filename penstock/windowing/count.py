@@ -57,15 +57,19 @@ class GlobalWindows(WindowAssigner):
     def assign_windows(
         self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
     ) -> Collection[GlobalWindow]:
+        """The one window that there is."""
         return (GlobalWindow.get(),)
 
     def get_default_trigger(self, env: Any) -> Trigger:
+        """One that never fires, unless another was given."""
         return self._default_trigger or NeverTrigger()
 
     def get_window_serializer(self) -> TypeSerializer:
+        """How the window is stored."""
         return GlobalWindowSerializer()
 
     def is_event_time(self) -> bool:
+        """Never: the window has no end in time."""
         return False
 
     def __repr__(self) -> str:
@@ -113,9 +117,11 @@ class CountTumblingWindowAssigner(_CountingAssigner):
     def assign_windows(
         self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
     ) -> Collection[CountWindow]:
+        """The window of the key's next number."""
         return (CountWindow(self._next_number(context) // self.window_size),)
 
     def get_default_trigger(self, env: Any) -> Trigger:
+        """One that fires when the window has its number of elements, and empties it."""
         return PurgingTrigger(CountTrigger(self.window_size))
 
     def __repr__(self) -> str:
@@ -140,12 +146,14 @@ class CountSlidingWindowAssigner(_CountingAssigner):
     def assign_windows(
         self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
     ) -> Collection[CountWindow]:
+        """All windows that the key's next number belongs to, the newest first."""
         number = self._next_number(context)
         last = number // self.window_slide
         first = max(0, (number - self.window_size) // self.window_slide + 1)
         return [CountWindow(id) for id in range(last, first - 1, -1)]
 
     def get_default_trigger(self, env: Any) -> Trigger:
+        """One that fires when a window has its number of elements, and empties it."""
         return PurgingTrigger(CountTrigger(self.window_size))
 
     def __repr__(self) -> str:

@@ -80,6 +80,7 @@ class _FixedGap:
         self.session_gap_ms = session_gap
 
     def gap_of(self, element: Any) -> int:
+        """The same gap for every element, in milliseconds."""
         return self.session_gap_ms
 
     def __repr__(self) -> str:
@@ -93,6 +94,7 @@ class _DynamicGap:
         self.extractor = session_window_time_gap_extractor
 
     def gap_of(self, element: Any) -> int:
+        """The gap that the extractor says for an element, in milliseconds; it has to be positive."""
         gap = gap_function(self.extractor)(element)
         if gap <= 0:
             raise ValidationError(f"dynamic session gap must be more than zero, got {gap} ms for {element!r}")

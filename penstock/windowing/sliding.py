@@ -63,13 +63,16 @@ class SlidingEventTimeWindows(_SlidingWindows):
     def assign_windows(
         self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
     ) -> Collection[TimeWindow]:
+        """All windows that the element's timestamp lies in; an element without one is refused."""
         require_timestamp(timestamp, self)
         return self.windows_of(timestamp)
 
     def get_default_trigger(self, env: Any) -> Trigger:
+        """One that fires when the watermark reaches the window's end."""
         return EventTimeTrigger()
 
     def is_event_time(self) -> bool:
+        """Always."""
         return True
 
 
@@ -88,12 +91,15 @@ class SlidingProcessingTimeWindows(_SlidingWindows):
     def assign_windows(
         self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
     ) -> Collection[TimeWindow]:
+        """All windows that the processing time lies in; timestamps are not looked at."""
         return self.windows_of(context.get_current_processing_time())
 
     def get_default_trigger(self, env: Any) -> Trigger:
+        """One that fires when the clock reaches the window's end."""
         return ProcessingTimeTrigger()
 
     def is_event_time(self) -> bool:
+        """Never."""
         return False
 
 
@@ -122,6 +128,7 @@ class CumulativeEventTimeWindows(WindowAssigner):
     def assign_windows(
         self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
     ) -> Collection[TimeWindow]:
+        """All steps of the day (or other size) that end behind the timestamp."""
         require_timestamp(timestamp, self)
         start = timestamp - (timestamp - self.offset_ms) % self.max_size_ms
         first = start + (timestamp - start) // self.step_ms * self.step_ms + self.step_ms
@@ -129,12 +136,15 @@ class CumulativeEventTimeWindows(WindowAssigner):
         return [TimeWindow(start, end) for end in ends]
 
     def get_default_trigger(self, env: Any) -> Trigger:
+        """One that fires when the watermark reaches the window's end."""
         return EventTimeTrigger()
 
     def get_window_serializer(self) -> TypeSerializer:
+        """How windows are stored."""
         return TimeWindowSerializer()
 
     def is_event_time(self) -> bool:
+        """Always."""
         return True
 
     def __repr__(self) -> str:

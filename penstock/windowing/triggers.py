@@ -57,6 +57,7 @@ class NeverTrigger(_PassiveTrigger):
     """Never fires: the default of GlobalWindows."""
 
     def can_merge(self) -> bool:
+        """Yes: it keeps nothing."""
         return True
 
 
@@ -69,6 +70,7 @@ class EventTimeTrigger(_PassiveTrigger):
         return EventTimeTrigger()
 
     def on_element(self, element: Any, timestamp: int, window: Any, ctx: Context) -> TriggerResult:
+        """Fires if the watermark is behind the window's end already; else a timer will."""
         end = window.max_timestamp()
         if end <= ctx.get_current_watermark():
             return FIRE
@@ -76,17 +78,21 @@ class EventTimeTrigger(_PassiveTrigger):
         return CONTINUE
 
     def on_event_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
+        """Fires at the window's end."""
         return FIRE if time == window.max_timestamp() else CONTINUE
 
     def can_merge(self) -> bool:
+        """Yes: the timer moves to the end of the merged window."""
         return True
 
     def on_merge(self, window: Any, ctx: Trigger.OnMergeContext) -> None:
+        """Sets the timer of the merged window, unless the watermark has passed it."""
         end = window.max_timestamp()
         if end > ctx.get_current_watermark():
             ctx.register_event_time_timer(end)
 
     def clear(self, window: Any, ctx: Context) -> None:
+        """Removes the timer."""
         ctx.delete_event_time_timer(window.max_timestamp())
 
 
@@ -99,21 +105,26 @@ class ProcessingTimeTrigger(_PassiveTrigger):
         return ProcessingTimeTrigger()
 
     def on_element(self, element: Any, timestamp: int, window: Any, ctx: Context) -> TriggerResult:
+        """Sets a timer for the window's end."""
         ctx.register_processing_time_timer(window.max_timestamp())
         return CONTINUE
 
     def on_processing_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
+        """Fires."""
         return FIRE
 
     def can_merge(self) -> bool:
+        """Yes: the timer moves to the end of the merged window."""
         return True
 
     def on_merge(self, window: Any, ctx: Trigger.OnMergeContext) -> None:
+        """Sets the timer of the merged window, unless its time has passed."""
         end = window.max_timestamp()
         if end > ctx.get_current_processing_time():
             ctx.register_processing_time_timer(end)
 
     def clear(self, window: Any, ctx: Context) -> None:
+        """Removes the timer."""
         ctx.delete_processing_time_timer(window.max_timestamp())
 
 
@@ -121,10 +132,12 @@ class EndOfStreamTrigger(_PassiveTrigger):
     """Fires when a bounded input has ended."""
 
     def on_element(self, element: Any, timestamp: int, window: Any, ctx: Context) -> TriggerResult:
+        """Sets a timer for the end of all input."""
         ctx.register_event_time_timer(MAX_TIMESTAMP)
         return CONTINUE
 
     def on_event_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
+        """Fires at the end of all input."""
         return FIRE if time == MAX_TIMESTAMP else CONTINUE
 
 
@@ -141,6 +154,7 @@ class _ContinuousTrigger(_PassiveTrigger):
     def register_next_fire_timestamp(
         self, time: int, window: Any, ctx: Context, fire_timestamp_state: Any
     ) -> None:
+        """Sets the timer one interval behind `time`, or at the window's end if that comes first."""
         next_fire = min(time + self.interval, window.max_timestamp())
         fire_timestamp_state.add(next_fire)
         self._register(next_fire, ctx)
@@ -190,6 +204,7 @@ class ContinuousEventTimeTrigger(_ContinuousTrigger):
         return ContinuousEventTimeTrigger(to_millis(interval))
 
     def on_element(self, element: Any, timestamp: int, window: Any, ctx: Context) -> TriggerResult:
+        """Fires if the window is over already; else sets the timers of the next interval and of the end."""
         if window.max_timestamp() <= ctx.get_current_watermark():
             return FIRE
         ctx.register_event_time_timer(window.max_timestamp())
@@ -197,6 +212,7 @@ class ContinuousEventTimeTrigger(_ContinuousTrigger):
         return CONTINUE
 
     def on_event_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
+        """Fires at the end of an interval and at that of the window."""
         if time == window.max_timestamp():
             return FIRE
         return self._fire_if_due(time, window, ctx)
@@ -217,10 +233,12 @@ class ContinuousProcessingTimeTrigger(_ContinuousTrigger):
         return ContinuousProcessingTimeTrigger(to_millis(interval))
 
     def on_element(self, element: Any, timestamp: int, window: Any, ctx: Context) -> TriggerResult:
+        """Sets the timer of the next interval, with the first element."""
         self._start(ctx.get_current_processing_time(), window, ctx)
         return CONTINUE
 
     def on_processing_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
+        """Fires at the end of an interval, and sets the next timer."""
         return self._fire_if_due(time, window, ctx)
 
     def _register(self, time: int, ctx: Context) -> None:
@@ -243,6 +261,7 @@ class CountTrigger(_PassiveTrigger):
         return CountTrigger(window_size)
 
     def on_element(self, element: Any, timestamp: int, window: Any, ctx: Context) -> TriggerResult:
+        """Counts; fires at the number asked for, and counts from 0 again."""
         count = ctx.get_partitioned_state(self._count)
         count.add(1)
         if count.get() < self.window_size:
@@ -251,12 +270,15 @@ class CountTrigger(_PassiveTrigger):
         return FIRE
 
     def can_merge(self) -> bool:
+        """Yes: counts are added."""
         return True
 
     def on_merge(self, window: Any, ctx: Trigger.OnMergeContext) -> None:
+        """Adds the counts of the windows that were merged."""
         ctx.merge_partitioned_state(self._count)
 
     def clear(self, window: Any, ctx: Context) -> None:
+        """Forgets the count."""
         ctx.get_partitioned_state(self._count).clear()
 
     def __repr__(self) -> str:
@@ -275,21 +297,27 @@ class PurgingTrigger(Trigger):
         return PurgingTrigger(nested_trigger)
 
     def on_element(self, element: Any, timestamp: int, window: Any, ctx: Context) -> TriggerResult:
+        """As the trigger within says; the window is emptied when it fires."""
         return _purging(self.nested_trigger.on_element(element, timestamp, window, ctx))
 
     def on_processing_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
+        """As the trigger within says; the window is emptied when it fires."""
         return _purging(self.nested_trigger.on_processing_time(time, window, ctx))
 
     def on_event_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
+        """As the trigger within says; the window is emptied when it fires."""
         return _purging(self.nested_trigger.on_event_time(time, window, ctx))
 
     def can_merge(self) -> bool:
+        """Whether the trigger within can."""
         return self.nested_trigger.can_merge()
 
     def on_merge(self, window: Any, ctx: Trigger.OnMergeContext) -> None:
+        """Asks the trigger within."""
         self.nested_trigger.on_merge(window, ctx)
 
     def clear(self, window: Any, ctx: Context) -> None:
+        """Clears the trigger within."""
         self.nested_trigger.clear(window, ctx)
 
     def __repr__(self) -> str:
@@ -313,6 +341,7 @@ class DeltaTrigger(_PassiveTrigger):
         return DeltaTrigger(threshold, delta_function, state_type)
 
     def on_element(self, element: Any, timestamp: int, window: Any, ctx: Context) -> TriggerResult:
+        """Fires if the element is further than the threshold from the one it fired for last, or from the first."""
         state = ctx.get_partitioned_state(self._last)
         last = state.value()
         if last is None:
@@ -324,6 +353,7 @@ class DeltaTrigger(_PassiveTrigger):
         return CONTINUE
 
     def clear(self, window: Any, ctx: Context) -> None:
+        """Forgets the element it compares with."""
         ctx.get_partitioned_state(self._last).clear()
 
     def __repr__(self) -> str:
@@ -366,6 +396,7 @@ class ProcessingTimeoutTrigger(Trigger):
         )
 
     def on_element(self, element: Any, timestamp: int, window: Any, ctx: Context) -> TriggerResult:
+        """As the trigger within says; sets the timeout if that does not fire."""
         result = self.nested_trigger.on_element(element, timestamp, window, ctx)
         if result.is_fire():
             self.clear(window, ctx)
@@ -382,10 +413,12 @@ class ProcessingTimeoutTrigger(Trigger):
         return result
 
     def on_processing_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
+        """Fires when the timeout is over, or as the trigger within says."""
         result = self.nested_trigger.on_processing_time(time, window, ctx)
         return self._fire(result, window, ctx)
 
     def on_event_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
+        """Fires as the trigger within says."""
         result = self.nested_trigger.on_event_time(time, window, ctx)
         return self._fire(result, window, ctx)
 
@@ -395,9 +428,11 @@ class ProcessingTimeoutTrigger(Trigger):
         return TriggerResult.FIRE_AND_PURGE if result.is_purge() else FIRE
 
     def on_merge(self, window: Any, ctx: Trigger.OnMergeContext) -> None:
+        """Asks the trigger within."""
         self.nested_trigger.on_merge(window, ctx)
 
     def clear(self, window: Any, ctx: Context) -> None:
+        """Removes the timeout and clears the trigger within."""
         state = ctx.get_partitioned_state(self._timeout)
         timeout = state.value()
         if timeout is not None:

@@ -94,13 +94,16 @@ class TumblingEventTimeWindows(_TumblingWindows):
     def assign_windows(
         self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
     ) -> Collection[TimeWindow]:
+        """The window that the element's timestamp lies in; an element without one is refused."""
         require_timestamp(timestamp, self)
         return self._window(timestamp, context)
 
     def get_default_trigger(self, env: Any) -> Trigger:
+        """One that fires when the watermark reaches the window's end."""
         return EventTimeTrigger()
 
     def is_event_time(self) -> bool:
+        """Always."""
         return True
 
 
@@ -121,10 +124,13 @@ class TumblingProcessingTimeWindows(_TumblingWindows):
     def assign_windows(
         self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
     ) -> Collection[TimeWindow]:
+        """The window that the processing time lies in; timestamps are not looked at."""
         return self._window(context.get_current_processing_time(), context)
 
     def get_default_trigger(self, env: Any) -> Trigger:
+        """One that fires when the clock reaches the window's end."""
         return ProcessingTimeTrigger()
 
     def is_event_time(self) -> bool:
+        """Never."""
         return False

@@ -58,12 +58,14 @@ class TimeWindow(tuple, Window):  # type: ignore[type-arg]
     __slots__ = ()
 
     def __new__(cls, start: int, end: int) -> TimeWindow:
+        """The times from `start` to just before `end`, in milliseconds."""
         return tuple.__new__(cls, (start, end))
 
     start: int = property(itemgetter(0))  # type: ignore[assignment]
     end: int = property(itemgetter(1))  # type: ignore[assignment]
 
     def max_timestamp(self) -> int:
+        """The last millisecond that belongs to it: its end less 1."""
         return self[1] - 1  # type: ignore[no-any-return]
 
     def get_start(self) -> int:
@@ -132,11 +134,13 @@ class CountWindow(tuple, Window):  # type: ignore[type-arg]
     __slots__ = ()
 
     def __new__(cls, id: int) -> CountWindow:
+        """The window of this number."""
         return tuple.__new__(cls, (id,))
 
     id: int = property(itemgetter(0))  # type: ignore[assignment]
 
     def max_timestamp(self) -> int:
+        """The end of all time: it does not end by a clock."""
         return MAX_TIMESTAMP
 
     def __getnewargs__(self) -> tuple[int]:
@@ -157,6 +161,7 @@ class GlobalWindow(Window):
         return _GLOBAL
 
     def max_timestamp(self) -> int:
+        """The end of all time: it does not end by a clock."""
         return MAX_TIMESTAMP
 
     def __eq__(self, other: object) -> bool:
@@ -176,9 +181,11 @@ class TimeWindowSerializer(TypeSerializer):
     """Start and end, eight bytes each."""
 
     def serialize(self, element: Any, stream: BytesIO) -> None:
+        """Writes start and end, 8 bytes each."""
         stream.write(_TIMES.pack(element[0], element[1]))
 
     def deserialize(self, stream: BytesIO) -> Any:
+        """Reads start and end."""
         return TimeWindow(*_TIMES.unpack(stream.read(_TIMES.size)))
 
 
@@ -186,9 +193,11 @@ class CountWindowSerializer(TypeSerializer):
     """The id in eight bytes."""
 
     def serialize(self, element: Any, stream: BytesIO) -> None:
+        """Writes the number, 8 bytes."""
         stream.write(_ID.pack(element[0]))
 
     def deserialize(self, stream: BytesIO) -> Any:
+        """Reads the number."""
         return CountWindow(*_ID.unpack(stream.read(_ID.size)))
 
 
@@ -196,9 +205,11 @@ class GlobalWindowSerializer(TypeSerializer):
     """There is only one: a zero byte stands for it."""
 
     def serialize(self, element: Any, stream: BytesIO) -> None:
+        """Writes one byte."""
         stream.write(b"\0")
 
     def deserialize(self, stream: BytesIO) -> Any:
+        """Reads one byte and gives the one window."""
         stream.read(1)
         return _GLOBAL
 

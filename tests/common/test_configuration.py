@@ -24,7 +24,8 @@ from penstock.common.options import (
 OF_THE_SERVER = {
     "jobmanager.archive.fs.dir", "rest.async.store-duration", "rest.server.max-content-length", "web.cancel.enable",
     "web.access-control-allow-origin", "web.checkpoints.history", "web.exception-history-size", "web.history",
-    "web.log.path", "web.refresh-interval", "web.submit.enable", "web.upload.dir",
+    "web.log.path", "web.refresh-interval", "web.submit.enable", "web.upload.dir", "rest.flamegraph.enabled",
+    "web.adaptive-scheduler.rescale-history.size", "web.rescale.enable",
 }  # fmt: skip
 """Options of Flink's JobManager that the REST server has, too."""
 INVENTORY = pathlib.Path(__file__).parent.parent / "parity" / "config_options.json"

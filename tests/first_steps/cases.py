@@ -1,7 +1,7 @@
 """Mistakes as text files: a title, the program or the statements, and everything that is shown.
 
 a sentence that says what is wrong
-=== program                      or: statements streaming, statements batch
+=== program                      or: program on spark, run OPTIONS, statements streaming, statements batch
 …
 === shown
 …

@@ -1,7 +1,8 @@
 """Runs a newcomer's program or statements in this process and gives back what would be shown.
 
-The jobs run on the real epoch loop with stages in this process, so forty mistakes take seconds. A program is compiled
-under the name `job.py` and shown its errors as `penstock run` would show them; statements as `penstock sql -f` would.
+The jobs run on the real epoch loop with stages in this process, so forty mistakes take seconds; one that kills its
+worker runs on Spark. A program is compiled under the name `job.py` and shown its errors as `penstock run` would show
+them; statements as `penstock sql -f` would. In the options of a command TAKEN is a port that somebody listens on.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ import os
 import pathlib
 import re
 import runpy
+import socket
 import sys
 from collections.abc import Iterator
 from unittest import mock
 
 import penstock
+from penstock.cli.main import main
 from penstock.cli.program_errors import program_errors
 from penstock.cli.sql.failure import describe_failure, unclosed_quote
 from penstock.cli.sql.script import split_script
@@ -36,9 +39,9 @@ PROGRAM = "job.py"
 PACKAGE = pathlib.Path(penstock.__file__).parent
 
 
-def shown_by_program(text: str, folder: pathlib.Path) -> str:
+def shown_by_program(text: str, folder: pathlib.Path, on_spark: bool = False) -> str:
     """What a program writes to standard error, and its log of warnings."""
-    with _surroundings(folder) as errors:
+    with _surroundings(folder, on_spark) as errors:
         pathlib.Path(PROGRAM).write_text(text, encoding="utf-8")
         try:
             with program_errors():
@@ -48,6 +51,17 @@ def shown_by_program(text: str, folder: pathlib.Path) -> str:
         except SystemExit:
             pass
     return _tidied(errors.getvalue(), folder)
+
+
+def shown_by_command(options: str, text: str, folder: pathlib.Path) -> str:
+    """What `penstock run` with these options shows for a program."""
+    with _surroundings(folder) as errors, socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        pathlib.Path(PROGRAM).write_text(text, encoding="utf-8")
+        arguments = ["penstock", "run", *options.replace("TAKEN", port).split(), PROGRAM]
+        with mock.patch.object(sys, "argv", arguments), contextlib.suppress(SystemExit):
+            main()
+    return _tidied(errors.getvalue().replace(port, "TAKEN"), folder)
 
 
 def shown_by_statements(script: str, folder: pathlib.Path, mode: str) -> str:
@@ -73,7 +87,7 @@ def shown_by_statements(script: str, folder: pathlib.Path, mode: str) -> str:
 
 
 @contextlib.contextmanager
-def _surroundings(folder: pathlib.Path) -> Iterator[io.StringIO]:
+def _surroundings(folder: pathlib.Path, on_spark: bool = False) -> Iterator[io.StringIO]:
     """A folder to stand in, streams to write to, jobs in this process, and nothing that a case leaves behind."""
     errors, here, path = io.StringIO(), os.getcwd(), list(sys.path)
     handler = logging.StreamHandler(errors)
@@ -81,8 +95,9 @@ def _surroundings(folder: pathlib.Path) -> Iterator[io.StringIO]:
     run_here = functools.partial(submit.submit_job, make_runner=InProcessEpochs)
     install_pyflink_alias()
     with contextlib.ExitStack() as stack:
-        stack.enter_context(mock.patch.object(submit, "submit_job", run_here))
-        stack.enter_context(mock.patch.object(jobs, "make_runner", InProcessEpochs))
+        if not on_spark:
+            stack.enter_context(mock.patch.object(submit, "submit_job", run_here))
+            stack.enter_context(mock.patch.object(jobs, "make_runner", InProcessEpochs))
         stack.enter_context(mock.patch.object(config_check, "_told", set()))
         stack.enter_context(mock.patch.object(sys, "excepthook", sys.__excepthook__))
         stack.enter_context(mock.patch.dict(sys.modules))

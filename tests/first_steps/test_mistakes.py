@@ -11,7 +11,7 @@ import pathlib
 import pytest
 
 from tests.first_steps.cases import Mistake, all_mistakes
-from tests.first_steps.runner import shown_by_program, shown_by_statements
+from tests.first_steps.runner import shown_by_command, shown_by_program, shown_by_statements
 
 MISTAKES = all_mistakes()
 
@@ -20,7 +20,9 @@ MISTAKES = all_mistakes()
 def test_a_mistake_shows(mistake: Mistake, tmp_path: pathlib.Path) -> None:
     kind, _, mode = mistake.kind.partition(" ")
     if kind == "program":
-        shown = shown_by_program(mistake.text, tmp_path)
+        shown = shown_by_program(mistake.text, tmp_path, on_spark=mode == "on spark")
+    elif kind == "run":
+        shown = shown_by_command(mode, mistake.text, tmp_path)
     else:
         shown = shown_by_statements(mistake.text, tmp_path, mode)
     if os.environ.get("PENSTOCK_ACCEPT"):

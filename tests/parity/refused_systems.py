@@ -128,13 +128,19 @@ def _method(
         head = ["    @staticmethod", f"    def {name}({_parameters(given, defaults)}) -> "]
         if name in _STARTS:
             builder = next(b for b in (f"{owner}Builder", f"{owner}.{owner}Builder") if b in entries)
-            return [head[0], f"{head[1]}{builder}:", f"        return {builder}()"]
-        return [head[0], f"{head[1]}{owner}:", f'        return {owner}("{name}"{passed})']
+            text = '        """Begins the settings; `build()` refuses them."""'
+            return [head[0], f"{head[1]}{builder}:", text, f"        return {builder}()"]
+        text = '        """A choice that is remembered; what would act on it is refused."""'
+        return [head[0], f"{head[1]}{owner}:", text, f'        return {owner}("{name}"{passed})']
     head = f"    def {name}({_parameters(['self', *given], defaults)}) -> "
     if name == "build":
         product = owner.split(".")[-1].removesuffix("Builder")
-        return [f"{head}Any:", f'        refuse("{product}", _BECAUSE)']
-    return [f"{head}{owner}:", f'        return self._set("{name}"{passed or ", True"})']
+        text = (
+            f'        """Refused: there is no {product} here. NotSupportedError says why, and what to do."""'
+        )
+        return [f"{head}Any:", text, f'        refuse("{product}", _BECAUSE)']
+    text = '        """Remembered, so that programs read and type-check; what is made of it is refused."""'
+    return [f"{head}{owner}:", text, f'        return self._set("{name}"{passed or ", True"})']
 
 
 def _parameters(given: list[str], defaults: Mapping[str, Any]) -> str:

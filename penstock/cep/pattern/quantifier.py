@@ -40,6 +40,7 @@ class ConsumingStrategy(enum.Enum):
 
     @property
     def is_not(self) -> bool:
+        """Whether it says what must not come: NOT_NEXT and NOT_FOLLOW."""
         return self in (ConsumingStrategy.NOT_FOLLOW, ConsumingStrategy.NOT_NEXT)
 
 

@@ -62,6 +62,7 @@ class DebeziumDeserializationSchema(ABC):
         """The elements of a change, none or several."""
 
     def get_produced_type(self) -> TypeInformation | None:
+        """The type of the elements; None: they travel as pickled Python objects."""
         return None
 
     def row_type(self) -> Any:

@@ -155,12 +155,20 @@ class OutputFileConfig:
 
     @staticmethod
     def builder() -> OutputFileConfigBuilder:
+        """Begins the names of part files.
+
+        >>> config = OutputFileConfig.builder().with_part_prefix("orders").with_part_suffix(".csv").build()
+        >>> config.get_part_prefix(), config.get_part_suffix()
+        ('orders', '.csv')
+        """
         return OutputFileConfigBuilder()
 
     def get_part_prefix(self) -> str:
+        """What names of part files begin with."""
         return self.part_prefix
 
     def get_part_suffix(self) -> str:
+        """What names of part files end with."""
         return self.part_suffix
 
 
@@ -172,14 +180,17 @@ class OutputFileConfigBuilder:
         self._suffix = ""
 
     def with_part_prefix(self, prefix: str) -> OutputFileConfigBuilder:
+        """What names of part files begin with; "part" if it is not said."""
         self._prefix = prefix
         return self
 
     def with_part_suffix(self, suffix: str) -> OutputFileConfigBuilder:
+        """What names of part files end with, the dot included."""
         self._suffix = suffix
         return self
 
     def build(self) -> OutputFileConfig:
+        """The names as set so far."""
         return OutputFileConfig(self._prefix, self._suffix)
 
 
@@ -195,6 +206,7 @@ class FileCompactStrategy:
 
     @staticmethod
     def builder() -> FileCompactStrategyBuilder:
+        """Begins a strategy; it needs one condition at least."""
         return FileCompactStrategyBuilder()
 
 
@@ -208,6 +220,7 @@ class FileCompactStrategyBuilder:
     def enable_compaction_on_checkpoint(
         self, num_checkpoints_before_compaction: int
     ) -> FileCompactStrategyBuilder:
+        """Merges a bucket's files when they have waited for so many checkpoints."""
         if num_checkpoints_before_compaction <= 0:
             raise ValidationError(
                 f"the number of checkpoints must be positive, got {num_checkpoints_before_compaction}"
@@ -216,6 +229,7 @@ class FileCompactStrategyBuilder:
         return self
 
     def set_size_threshold(self, size_threshold: int) -> FileCompactStrategyBuilder:
+        """Merges a bucket's files as soon as they have so many bytes together."""
         self._size_threshold = size_threshold
         return self
 
@@ -226,6 +240,11 @@ class FileCompactStrategyBuilder:
         return self
 
     def build(self) -> FileCompactStrategy:
+        """The strategy; files are merged when any of its conditions is true.
+
+        Raises:
+            ValidationError: No condition was set.
+        """
         if self._num_checkpoints < 0 and self._size_threshold < 0:
             raise ValidationError(
                 "a FileCompactStrategy needs a condition",

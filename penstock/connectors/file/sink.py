@@ -56,7 +56,17 @@ class FileSink(Sink):
 
     @staticmethod
     def for_row_format(base_path: str, encoder: Encoder) -> RowFormatBuilder:
-        """Files to which records are added one by one, such as lines of text."""
+        """Files to which records are added one by one, such as lines of text.
+
+        Example:
+            ```python
+            sink = (
+                FileSink.for_row_format("/data/out", Encoder.simple_string_encoder())
+                .with_output_file_config(OutputFileConfig.builder().with_part_suffix(".txt").build())
+                .build()
+            )
+            ```
+        """
         return RowFormatBuilder(base_path, encoder)
 
     @staticmethod

@@ -87,7 +87,18 @@ class FileSource(Source):
 
     @staticmethod
     def for_record_stream_format(stream_format: StreamFormat, *paths: str) -> FileSourceBuilder:
-        """Reads files with a record-by-record format, such as `StreamFormat.text_line_format()`."""
+        """Reads files with a record-by-record format, such as `StreamFormat.text_line_format()`.
+
+        Example:
+            ```python
+            source = (
+                FileSource.for_record_stream_format(StreamFormat.text_line_format(), "/data/logs")
+                .monitor_continuously(Duration.of_seconds(5))
+                .build()
+            )
+            lines = env.from_source(source, WatermarkStrategy.no_watermarks(), "logs")
+            ```
+        """
         return FileSourceBuilder(stream_format, paths)
 
     @staticmethod

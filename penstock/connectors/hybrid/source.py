@@ -64,6 +64,7 @@ class HybridSource(Source):
 
     @staticmethod
     def builder(first_source: Source) -> HybridSourceBuilder:
+        """Begins with the source that is read first; it has to be bounded."""
         return HybridSourceBuilder(first_source)
 
     @property
@@ -107,6 +108,7 @@ class HybridSourceBuilder:
         return self
 
     def build(self) -> HybridSource:
+        """The source that reads them one after the other."""
         return HybridSource(self._links)
 
 

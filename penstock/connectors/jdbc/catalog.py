@@ -57,6 +57,11 @@ class JdbcCatalog(Catalog):
 
     @staticmethod
     def from_options(name: str, options: dict[str, str]) -> JdbcCatalog:
+        """The catalog that `CREATE CATALOG … WITH ('type' = 'jdbc', …)` describes.
+
+        Raises:
+            ValidationError: An option that is needed is missing.
+        """
         missing = [key for key in REQUIRED if key not in options]
         if missing:
             raise ValidationError(f"catalog '{name}' of type 'jdbc' needs the option '{missing[0]}'")

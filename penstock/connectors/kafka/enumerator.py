@@ -131,6 +131,8 @@ class KafkaEnumerator(SplitEnumerator):
     def next_wakeup_ms(self, now_ms: int) -> int | None:
         return now_ms + _POLL_MS
 
+    reads_committed_again = True  # offsets of the group are for onlookers; the topic keeps its records
+
     def on_committed(self, positions: Mapping[str, Any]) -> None:
         group = self._reading.group
         if group is None or not self._reading.commits:

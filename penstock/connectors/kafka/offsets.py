@@ -69,6 +69,7 @@ class KafkaOffsetsInitializer:
 
     @property
     def needs_group(self) -> bool:
+        """Whether it begins where a consumer group has left off, so that `group.id` has to be set."""
         return self.place == "committed"
 
     def resolve(

@@ -53,6 +53,24 @@ class KafkaSinkBuilder:
 
         Raises:
             ValidationError: Something is missing.
+
+        Example:
+            ```python
+            sink = (
+                KafkaSink.builder()
+                .set_bootstrap_servers("broker:9092")
+                .set_record_serializer(
+                    KafkaRecordSerializationSchema.builder()
+                    .set_topic("totals")
+                    .set_value_serialization_schema(SimpleStringSchema())
+                    .build()
+                )
+                .set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE)
+                .set_transactional_id_prefix("totals-job")
+                .build()
+            )
+            totals.sink_to(sink)
+            ```
         """
         if self._serializer is None:
             raise ValidationError("there is no serializer", do="call set_record_serializer")

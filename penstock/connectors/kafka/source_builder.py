@@ -98,6 +98,20 @@ class KafkaSourceBuilder:
 
         Raises:
             ValidationError: Something is missing, or does not go together.
+
+        Example:
+            ```python
+            source = (
+                KafkaSource.builder()
+                .set_bootstrap_servers("broker:9092")
+                .set_topics("orders")
+                .set_group_id("orders-job")
+                .set_starting_offsets(KafkaOffsetsInitializer.earliest())
+                .set_value_only_deserializer(SimpleStringSchema())
+                .build()
+            )
+            orders = env.from_source(source, WatermarkStrategy.no_watermarks(), "orders")
+            ```
         """
         if self._subscription is None:
             raise ValidationError(

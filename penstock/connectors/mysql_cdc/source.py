@@ -29,9 +29,11 @@ class MySqlSourceBuilder(CdcSourceBuilder):
         return self._set("database-name", "|".join(f"(?:{database})" for database in database_list))
 
     def server_id(self, server_id: str) -> MySqlSourceBuilder:
+        """Which number readers of the log show to the server, or a range of them ("5400-5410")."""
         return self._set("server-id", server_id)
 
     def server_time_zone(self, time_zone: str) -> MySqlSourceBuilder:
+        """The zone in which TIMESTAMP columns are shown, such as "Europe/Berlin"; UTC if it is not said."""
         return self._set("server-time-zone", time_zone)
 
     def _capture(
@@ -51,4 +53,17 @@ class MySqlSource:
 
     @staticmethod
     def builder() -> MySqlSourceBuilder:
+        """Begins a source.
+
+        Example:
+            ```python
+            source = (
+                MySqlSource.builder()
+                .hostname("db").port(3306).username("reader").password(secret)
+                .database_list("shop").table_list("shop.orders")
+                .deserializer(JsonDebeziumDeserializationSchema())
+                .build()
+            )
+            ```
+        """
         return MySqlSourceBuilder()

@@ -29,6 +29,7 @@ class PostgresSourceBuilder(CdcSourceBuilder):
         self._options["schema-name"] = ".*"
 
     def database(self, database: str) -> PostgresSourceBuilder:
+        """The database whose tables are read."""
         return self._set("database-name", database)
 
     def schema_list(self, *schema_list: str) -> PostgresSourceBuilder:
@@ -36,15 +37,19 @@ class PostgresSourceBuilder(CdcSourceBuilder):
         return self._set("schema-name", "|".join(f"(?:{schema})" for schema in schema_list))
 
     def slot_name(self, slot_name: str) -> PostgresSourceBuilder:
+        """The replication slot: small letters, digits and underscores; one for each job."""
         return self._set("slot.name", slot_name)
 
     def decoding_plugin_name(self, decoding_plugin_name: str) -> PostgresSourceBuilder:
+        """The plug-in that tells changes: "pgoutput", others are refused."""
         return self._set("decoding.plugin.name", decoding_plugin_name)
 
     def lsn_commit_checkpoints_delay(self, lsn_commit_delay: int) -> PostgresSourceBuilder:
+        """After how many more epochs the server may forget the log of an epoch."""
         return self._set("scan.lsn-commit.checkpoints-num-delay", lsn_commit_delay)
 
     def include_partitioned_tables(self, include_partitioned_tables: bool) -> PostgresSourceBuilder:
+        """Reads partitioned tables by their own name, not by those of their partitions."""
         return self._set("scan.include-partitioned-tables.enabled", include_partitioned_tables)
 
     def _capture(
@@ -63,4 +68,17 @@ class PostgresIncrementalSource:
 
     @staticmethod
     def builder() -> PostgresSourceBuilder:
+        """Begins a source.
+
+        Example:
+            ```python
+            source = (
+                PostgresIncrementalSource.builder()
+                .hostname("db").port(5432).username("reader").password(secret)
+                .database("shop").table_list("public.orders").slot_name("orders_job")
+                .deserializer(JsonDebeziumDeserializationSchema())
+                .build()
+            )
+            ```
+        """
         return PostgresSourceBuilder()

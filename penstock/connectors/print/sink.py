@@ -134,6 +134,7 @@ class _PrintCommitter(Committer):
 
     takes_several_epochs = True
     waits_for_no_checkpoint = True
+    repeats_harmlessly = True  # for people, who may see lines again
 
     def __init__(self, to_stderr: bool) -> None:
         self._to_stderr = to_stderr

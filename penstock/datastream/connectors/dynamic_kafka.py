@@ -85,9 +85,11 @@ class KafkaRecordDeserializationSchema(DeserializationSchema):
 
     @staticmethod
     def value_only(deserialization_schema: Any) -> KafkaRecordDeserializationSchema:
+        """Decodes the values of records; keys and headers are left aside."""
         return KafkaRecordDeserializationSchema(deserialization_schema)
 
     def deserialize(self, message: bytes) -> Any:
+        """The element of a record's value."""
         return self.value_schema.deserialize(message)
 
 
@@ -101,6 +103,7 @@ class DynamicKafkaSource(KafkaSource):
 
     @staticmethod
     def builder() -> DynamicKafkaSourceBuilder:  # type: ignore[override]
+        """Begins a source; streams, a metadata service and a deserializer are needed."""
         return DynamicKafkaSourceBuilder()
 
 
@@ -113,14 +116,17 @@ class DynamicKafkaSourceBuilder:
         self._properties: dict[str, str] = {}
 
     def set_stream_ids(self, stream_ids: Iterable[str]) -> DynamicKafkaSourceBuilder:
+        """Reads these streams."""
         return self.set_kafka_stream_subscriber(KafkaStreamSetSubscriber(stream_ids))
 
     def set_stream_pattern(self, stream_pattern: str) -> DynamicKafkaSourceBuilder:
+        """Reads the streams whose names fit a regular expression, also those that appear later."""
         return self.set_kafka_stream_subscriber(StreamPatternSubscriber(stream_pattern))
 
     def set_kafka_stream_subscriber(
         self, kafka_stream_subscriber: KafkaStreamSubscriber
     ) -> DynamicKafkaSourceBuilder:
+        """Says which streams are read, by name or by pattern."""
         if isinstance(kafka_stream_subscriber, KafkaStreamSetSubscriber):
             self._source.set_topics(*kafka_stream_subscriber.stream_ids)
         elif isinstance(kafka_stream_subscriber, StreamPatternSubscriber):
@@ -130,41 +136,50 @@ class DynamicKafkaSourceBuilder:
     def set_kafka_metadata_service(
         self, kafka_metadata_service: KafkaMetadataService
     ) -> DynamicKafkaSourceBuilder:
+        """Says where streams live: a `SingleClusterTopicMetadataService`."""
         if isinstance(kafka_metadata_service, SingleClusterTopicMetadataService):
             self._service = kafka_metadata_service
         return self
 
     def set_deserializer(self, deserializer: KafkaRecordDeserializationSchema) -> DynamicKafkaSourceBuilder:
+        """Makes elements of records; only their values are looked at."""
         return self.set_value_only_deserializer(deserializer.value_schema)
 
     def set_value_only_deserializer(
         self, deserialization_schema: DeserializationSchema
     ) -> DynamicKafkaSourceBuilder:
+        """Makes elements of the records' values."""
         self._source.set_value_only_deserializer(deserialization_schema)
         return self
 
     def set_starting_offsets(
         self, starting_offsets_initializer: KafkaOffsetsInitializer
     ) -> DynamicKafkaSourceBuilder:
+        """Where reading begins if there is no checkpoint."""
         self._source.set_starting_offsets(starting_offsets_initializer)
         return self
 
     def set_bounded(self, stopping_offsets_initializer: KafkaOffsetsInitializer) -> DynamicKafkaSourceBuilder:
+        """Where reading ends; the source is bounded then."""
         self._source.set_bounded(stopping_offsets_initializer)
         return self
 
     def set_properties(self, props: Mapping[str, str]) -> DynamicKafkaSourceBuilder:
+        """Sets properties of Kafka's consumer; later ones win."""
         self._properties.update(props)
         return self
 
     def set_property(self, key: str, value: str) -> DynamicKafkaSourceBuilder:
+        """Sets one property of Kafka's consumer."""
         self._properties[key] = value
         return self
 
     def set_group_id(self, group_id: str) -> DynamicKafkaSourceBuilder:
+        """The consumer group that offsets are committed for."""
         return self.set_property("group.id", group_id)
 
     def set_client_id_prefix(self, prefix: str) -> DynamicKafkaSourceBuilder:
+        """What names of Kafka's clients begin with."""
         return self.set_property("client.id.prefix", prefix)
 
     def build(self) -> DynamicKafkaSource:

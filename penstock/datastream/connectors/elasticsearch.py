@@ -71,6 +71,7 @@ class ElasticsearchSinkBuilderBase(Settings, ABC):
         """How hosts are described."""
 
     def set_emitter(self: _Self, emitter: ElasticsearchEmitter) -> _Self:
+        """What makes requests of an element."""
         return self._set("emitter", emitter)
 
     def set_hosts(self: _Self, hosts: str | Sequence[str]) -> _Self:
@@ -112,12 +113,15 @@ class ElasticsearchSinkBuilderBase(Settings, ABC):
         return self._set("backoff", (flush_backoff_type, max_retries, delay_millis))
 
     def set_connection_username(self: _Self, username: str) -> _Self:
+        """The user to log in as."""
         return self._set("username", username)
 
     def set_connection_password(self: _Self, password: str) -> _Self:
+        """The user's password."""
         return self._set("password", password)
 
     def set_connection_path_prefix(self: _Self, prefix: str) -> _Self:
+        """What stands in front of every path, where a proxy wants it."""
         return self._set("prefix", prefix)
 
     def set_connection_request_timeout(self: _Self, timeout: int) -> _Self:
@@ -173,6 +177,7 @@ class Elasticsearch6SinkBuilder(ElasticsearchSinkBuilderBase):
         super().__init__()
 
     def get_http_host_class(self) -> Any:
+        """Hosts are texts here, such as `http://host:9200`."""
         return str
 
 
@@ -183,6 +188,7 @@ class Elasticsearch7SinkBuilder(ElasticsearchSinkBuilderBase):
         super().__init__()
 
     def get_http_host_class(self) -> Any:
+        """Hosts are texts here, such as `http://host:9200`."""
         return str
 
 
@@ -193,4 +199,5 @@ class ElasticsearchSink(Sink):
         self._sink = j_elasticsearch_sink
 
     def create_writer(self, context: WriterContext, restored: Sequence[Any] = ()) -> SinkWriter:
+        """Called by the runtime in a task, for every epoch."""
         return self._sink.create_writer(context, restored)

@@ -60,18 +60,22 @@ class StreamingFileSink(SinkFunction):
             return self
 
         def with_bucket_assigner(self, bucket_assigner: BucketAssigner) -> Any:
+            """Which folder an element goes to; a folder per hour if it is not said."""
             self._builder.with_bucket_assigner(bucket_assigner)
             return self
 
         def with_rolling_policy(self, policy: RollingPolicy) -> Any:
+            """When a part file is complete and the next one begins."""
             self._builder.with_rolling_policy(policy)
             return self
 
         def with_output_file_config(self, output_file_config: OutputFileConfig) -> Any:
+            """How part files are named."""
             self._builder.with_output_file_config(output_file_config)
             return self
 
         def build(self) -> StreamingFileSink:
+            """The sink, for `add_sink`."""
             return StreamingFileSink(self._builder.build())
 
     class DefaultRowFormatBuilder(BaseBuilder):
@@ -81,6 +85,7 @@ class StreamingFileSink(SinkFunction):
             super().__init__(j_default_row_format_builder)
 
         def with_rolling_policy(self, policy: RollingPolicy) -> Any:
+            """When a part file is complete and the next one begins."""
             return super().with_rolling_policy(policy)
 
     class DefaultBulkFormatBuilder(BaseBuilder):
@@ -90,14 +95,27 @@ class StreamingFileSink(SinkFunction):
             super().__init__(j_default_bulk_format_builder)
 
         def with_rolling_policy(self, policy: RollingPolicy) -> Any:
+            """When a part file is complete; bulk formats end their files with every checkpoint."""
             return super().with_rolling_policy(policy)
 
     @staticmethod
     def for_row_format(base_path: str, encoder: Encoder) -> StreamingFileSink.DefaultRowFormatBuilder:
+        """Begins a sink that encodes elements one by one.
+
+        Args:
+            base_path: The folder that everything is written below.
+            encoder: Makes bytes of an element, such as `Encoder.simple_string_encoder()`.
+        """
         return StreamingFileSink.DefaultRowFormatBuilder(RowFormatBuilder(base_path, encoder))
 
     @staticmethod
     def for_bulk_format(
         base_path: str, writer_factory: BulkWriterFactory
     ) -> StreamingFileSink.DefaultBulkFormatBuilder:
+        """Begins a sink that encodes many elements together, such as Parquet.
+
+        Args:
+            base_path: The folder that everything is written below.
+            writer_factory: Makes the writer of a part file.
+        """
         return StreamingFileSink.DefaultBulkFormatBuilder(BulkFormatBuilder(base_path, writer_factory))

@@ -23,9 +23,23 @@ class HttpSink(Sink):
 
     @staticmethod
     def builder() -> HttpSinkBuilder:
+        """Begins a sink; a URL and a serialization schema are needed.
+
+        Example:
+            ```python
+            sink = (
+                HttpSink.builder()
+                .set_url("https://example.org/orders")
+                .set_content_type("application/json")
+                .set_value_serialization_schema(schema)
+                .build()
+            )
+            ```
+        """
         return HttpSinkBuilder()
 
     def create_writer(self, context: WriterContext, restored: Sequence[Any] = ()) -> SinkWriter:
+        """Called by the runtime in a task, for every epoch."""
         return self._sink.create_writer(context, restored)
 
 
@@ -42,6 +56,7 @@ class HttpSinkBuilder:
         self._settings = DEFAULT_SETTINGS
 
     def set_url(self, url: str) -> HttpSinkBuilder:
+        """Where requests are sent."""
         self._url = url
         return self
 
@@ -56,14 +71,17 @@ class HttpSinkBuilder:
         return self
 
     def set_content_type(self, content_type: str) -> HttpSinkBuilder:
+        """The content type of the bodies; `application/octet-stream` if it is not said."""
         self._content_type = content_type
         return self
 
     def set_header(self, name: str, value: str) -> HttpSinkBuilder:
+        """Adds a header to every request; the last value of a name counts."""
         self._headers[name] = value
         return self
 
     def set_login(self, username: str, password: str) -> HttpSinkBuilder:
+        """Sends user name and password with every request (HTTP basic authentication)."""
         self._login = (username, password)
         return self
 

@@ -55,14 +55,17 @@ class JdbcSink(SinkFunction, Sink):
         return JdbcSink(_sink(sql, type_info, jdbc_connection_options, jdbc_execution_options, once))
 
     def create_writer(self, context: WriterContext, restored: Sequence[Any] = ()) -> SinkWriter:
+        """Called by the runtime in a task, for every epoch."""
         writer: SinkWriter = self.sink_func.create_writer(context, restored)
         return writer
 
     def create_committer(self) -> Committer | None:
+        """Called by the runtime in the driver; None where rows are written at least once."""
         committer: Committer | None = self.sink_func.create_committer()
         return committer
 
     def create_coordinator(self) -> SinkCoordinator | None:
+        """Called by the runtime in the driver; None where there is nothing to coordinate."""
         coordinator: SinkCoordinator | None = self.sink_func.create_coordinator()
         return coordinator
 
@@ -107,15 +110,19 @@ class JdbcConnectionOptions:
         self._options: dict[str, str] = dict(j_jdbc_connection_options)
 
     def get_db_url(self) -> str | None:
+        """The JDBC URL, None if it was not set."""
         return self._options.get("url")
 
     def get_driver_name(self) -> str | None:
+        """The name of the Java driver, which nothing here uses; None if it was not set."""
         return self._options.get("driver_name")
 
     def get_user_name(self) -> str | None:
+        """The user, None if it was not set."""
         return self._options.get("user_name")
 
     def get_password(self) -> str | None:
+        """The password, None if it was not set."""
         return self._options.get("password")
 
     class JdbcConnectionOptionsBuilder:
@@ -125,22 +132,32 @@ class JdbcConnectionOptions:
             self._options: dict[str, str] = {}
 
         def with_url(self, url: str) -> JdbcConnectionOptions.JdbcConnectionOptionsBuilder:
+            """The database, such as `jdbc:postgresql://host:5432/shop`."""
             self._options["url"] = url
             return self
 
         def with_driver_name(self, driver_name: str) -> JdbcConnectionOptions.JdbcConnectionOptionsBuilder:
+            """Kept, without effect: the URL says which Python driver is used."""
             self._options["driver_name"] = driver_name
             return self
 
         def with_user_name(self, user_name: str) -> JdbcConnectionOptions.JdbcConnectionOptionsBuilder:
+            """The user to log in as."""
             self._options["user_name"] = user_name
             return self
 
         def with_password(self, password: str) -> JdbcConnectionOptions.JdbcConnectionOptionsBuilder:
+            """The user's password."""
             self._options["password"] = password
             return self
 
         def build(self) -> JdbcConnectionOptions:
+            """The options as set so far; a missing URL is told when a sink is made.
+
+            >>> builder = JdbcConnectionOptions.JdbcConnectionOptionsBuilder()
+            >>> builder.with_url("jdbc:postgresql://db:5432/shop").with_user_name("writer").build().get_user_name()
+            'writer'
+            """
             return JdbcConnectionOptions(self._options)
 
 
@@ -158,20 +175,25 @@ class JdbcExecutionOptions:
         self._execution: _Execution = j_jdbc_execution_options
 
     def get_batch_interval_ms(self) -> int:
+        """What `with_batch_interval_ms` was told."""
         return self._execution.batch_interval_ms
 
     def get_batch_size(self) -> int:
+        """How many rows go to the database together."""
         return self._execution.batch_size
 
     def get_max_retries(self) -> int:
+        """How often rows are sent again."""
         return self._execution.max_retries
 
     @staticmethod
     def defaults() -> JdbcExecutionOptions:
+        """Batches of 5,000 rows, three retries."""
         return JdbcExecutionOptions(_Execution())
 
     @staticmethod
     def builder() -> JdbcExecutionOptions.Builder:
+        """Begins with the defaults."""
         return JdbcExecutionOptions.Builder()
 
     class Builder:
@@ -181,18 +203,22 @@ class JdbcExecutionOptions:
             self._values: dict[str, int] = {}
 
         def with_batch_size(self, size: int) -> JdbcExecutionOptions.Builder:
+            """How many rows go to the database together; 0 leaves it to the sink."""
             self._values["batch_size"] = size
             return self
 
         def with_batch_interval_ms(self, interval_ms: int) -> JdbcExecutionOptions.Builder:
+            """Kept, without effect: what is left of an epoch is written when the epoch ends."""
             self._values["batch_interval_ms"] = interval_ms
             return self
 
         def with_max_retries(self, max_retries: int) -> JdbcExecutionOptions.Builder:
+            """How often rows are sent again when the database fails in a way that may pass."""
             self._values["max_retries"] = max_retries
             return self
 
         def build(self) -> JdbcExecutionOptions:
+            """The options as set so far."""
             return JdbcExecutionOptions(_Execution(**self._values))
 
 
@@ -217,17 +243,21 @@ class JdbcExactlyOnceOptions:
         self._values = values
 
     def get_max_commit_attempts(self) -> int:
+        """How often the driver tries to write an epoch."""
         return self._values.max_commit_attempts
 
     def get_unknown_outcome(self) -> str | None:
+        """'skip' or 'publish', None if the job is to fail and ask."""
         return self._values.unknown_outcome
 
     @staticmethod
     def defaults() -> JdbcExactlyOnceOptions:
+        """Three attempts; an unknown outcome fails the job."""
         return JdbcExactlyOnceOptions(_ExactlyOnce())
 
     @staticmethod
     def builder() -> JdbcExactlyOnceOptions.Builder:
+        """Begins with the defaults."""
         return JdbcExactlyOnceOptions.Builder()
 
     class Builder:
@@ -247,4 +277,5 @@ class JdbcExactlyOnceOptions:
             return self
 
         def build(self) -> JdbcExactlyOnceOptions:
+            """The options; values that cannot be are refused."""
             return JdbcExactlyOnceOptions(_ExactlyOnce(**self._values))

@@ -49,24 +49,31 @@ class FlinkKafkaConsumerBase(SourceFunction, Settings, ABC):
         refuse(type(self).__name__, _BECAUSE, _DO)
 
     def set_commit_offsets_on_checkpoints(self, commit_on_checkpoints: bool) -> FlinkKafkaConsumerBase:
+        """Never reached: the constructor refuses, and names `KafkaSource`."""
         return self._set("set_commit_offsets_on_checkpoints", commit_on_checkpoints)
 
     def set_start_from_earliest(self) -> FlinkKafkaConsumerBase:
+        """Never reached: the constructor refuses, and names `KafkaSource`."""
         return self._set("set_start_from_earliest", True)
 
     def set_start_from_latest(self) -> FlinkKafkaConsumerBase:
+        """Never reached: the constructor refuses, and names `KafkaSource`."""
         return self._set("set_start_from_latest", True)
 
     def set_start_from_timestamp(self, startup_offsets_timestamp: int) -> FlinkKafkaConsumerBase:
+        """Never reached: the constructor refuses, and names `KafkaSource`."""
         return self._set("set_start_from_timestamp", startup_offsets_timestamp)
 
     def set_start_from_group_offsets(self) -> FlinkKafkaConsumerBase:
+        """Never reached: the constructor refuses, and names `KafkaSource`."""
         return self._set("set_start_from_group_offsets", True)
 
     def disable_filter_restored_partitions_with_subscribed_topics(self) -> FlinkKafkaConsumerBase:
+        """Never reached: the constructor refuses, and names `KafkaSource`."""
         return self._set("disable_filter_restored_partitions_with_subscribed_topics", True)
 
     def get_produced_type(self) -> Any:
+        """Never reached: the constructor refuses, and names `KafkaSource`."""
         return self._settings["deserialization_schema"].get_produced_type()
 
 
@@ -92,12 +99,15 @@ class FlinkKafkaProducerBase(SinkFunction, Settings, ABC):
         refuse(type(self).__name__, _BECAUSE, _DO)
 
     def set_log_failures_only(self, log_failures_only: bool) -> FlinkKafkaProducerBase:
+        """Never reached: the constructor refuses, and names `KafkaSink`."""
         return self._set("set_log_failures_only", log_failures_only)
 
     def set_flush_on_checkpoint(self, flush_on_checkpoint: bool) -> FlinkKafkaProducerBase:
+        """Never reached: the constructor refuses, and names `KafkaSink`."""
         return self._set("set_flush_on_checkpoint", flush_on_checkpoint)
 
     def set_write_timestamp_to_kafka(self, write_timestamp_to_kafka: bool) -> FlinkKafkaProducerBase:
+        """Never reached: the constructor refuses, and names `KafkaSink`."""
         return self._set("set_write_timestamp_to_kafka", write_timestamp_to_kafka)
 
 
@@ -115,4 +125,5 @@ class FlinkKafkaProducer(FlinkKafkaProducerBase):
         super().__init__(topic)
 
     def ignore_failures_after_transaction_timeout(self) -> FlinkKafkaProducer:
+        """Never reached: the constructor refuses, and names `KafkaSink`."""
         return self._set("ignore_failures_after_transaction_timeout", True)

@@ -32,12 +32,15 @@ class FlinkKinesisConsumer(SourceFunction, Settings):
         refuse("FlinkKinesisConsumer", _BECAUSE)
 
     def set_periodic_watermark_assigner(self, periodic_watermark_assigner: Any) -> FlinkKinesisConsumer:
+        """Remembered, so that programs read and type-check; what is made of it is refused."""
         return self._set("set_periodic_watermark_assigner", periodic_watermark_assigner)
 
     def set_shard_assigner(self, shard_assigner: Any) -> FlinkKinesisConsumer:
+        """Remembered, so that programs read and type-check; what is made of it is refused."""
         return self._set("set_shard_assigner", shard_assigner)
 
     def set_watermark_tracker(self, watermark_tracker: Any) -> FlinkKinesisConsumer:
+        """Remembered, so that programs read and type-check; what is made of it is refused."""
         return self._set("set_watermark_tracker", watermark_tracker)
 
 
@@ -56,6 +59,7 @@ class KinesisFirehoseSink(UnsupportedSink):
 
     @staticmethod
     def builder() -> KinesisFirehoseSinkBuilder:
+        """Begins the settings; `build()` refuses them."""
         return KinesisFirehoseSinkBuilder()
 
 
@@ -66,36 +70,47 @@ class KinesisFirehoseSinkBuilder(Settings):
         super().__init__()
 
     def build(self) -> Any:
+        """Refused: there is no KinesisFirehoseSink here. NotSupportedError says why, and what to do."""
         refuse("KinesisFirehoseSink", _BECAUSE)
 
     def set_delivery_stream_name(self, delivery_stream_name: Any) -> KinesisFirehoseSinkBuilder:
+        """Remembered, so that programs read and type-check; what is made of it is refused."""
         return self._set("set_delivery_stream_name", delivery_stream_name)
 
     def set_fail_on_error(self, fail_on_error: Any) -> KinesisFirehoseSinkBuilder:
+        """Remembered, so that programs read and type-check; what is made of it is refused."""
         return self._set("set_fail_on_error", fail_on_error)
 
     def set_firehose_client_properties(self, firehose_client_properties: Any) -> KinesisFirehoseSinkBuilder:
+        """Remembered, so that programs read and type-check; what is made of it is refused."""
         return self._set("set_firehose_client_properties", firehose_client_properties)
 
     def set_max_batch_size(self, max_batch_size: Any) -> KinesisFirehoseSinkBuilder:
+        """Remembered, so that programs read and type-check; what is made of it is refused."""
         return self._set("set_max_batch_size", max_batch_size)
 
     def set_max_batch_size_in_bytes(self, max_batch_size_in_bytes: Any) -> KinesisFirehoseSinkBuilder:
+        """Remembered, so that programs read and type-check; what is made of it is refused."""
         return self._set("set_max_batch_size_in_bytes", max_batch_size_in_bytes)
 
     def set_max_buffered_requests(self, max_buffered_requests: Any) -> KinesisFirehoseSinkBuilder:
+        """Remembered, so that programs read and type-check; what is made of it is refused."""
         return self._set("set_max_buffered_requests", max_buffered_requests)
 
     def set_max_in_flight_requests(self, max_in_flight_requests: Any) -> KinesisFirehoseSinkBuilder:
+        """Remembered, so that programs read and type-check; what is made of it is refused."""
         return self._set("set_max_in_flight_requests", max_in_flight_requests)
 
     def set_max_record_size_in_bytes(self, max_record_size_in_bytes: Any) -> KinesisFirehoseSinkBuilder:
+        """Remembered, so that programs read and type-check; what is made of it is refused."""
         return self._set("set_max_record_size_in_bytes", max_record_size_in_bytes)
 
     def set_max_time_in_buffer_ms(self, max_time_in_buffer_ms: Any) -> KinesisFirehoseSinkBuilder:
+        """Remembered, so that programs read and type-check; what is made of it is refused."""
         return self._set("set_max_time_in_buffer_ms", max_time_in_buffer_ms)
 
     def set_serialization_schema(self, serialization_schema: Any) -> KinesisFirehoseSinkBuilder:
+        """Remembered, so that programs read and type-check; what is made of it is refused."""
         return self._set("set_serialization_schema", serialization_schema)
 
 
@@ -104,10 +119,12 @@ class KinesisShardAssigner(Choice):
 
     @staticmethod
     def default_shard_assigner() -> KinesisShardAssigner:
+        """A choice that is remembered; what would act on it is refused."""
         return KinesisShardAssigner("default_shard_assigner")
 
     @staticmethod
     def uniform_shard_assigner() -> KinesisShardAssigner:
+        """A choice that is remembered; what would act on it is refused."""
         return KinesisShardAssigner("uniform_shard_assigner")
 
 
@@ -119,6 +136,7 @@ class KinesisStreamsSink(UnsupportedSink):
 
     @staticmethod
     def builder() -> KinesisStreamsSinkBuilder:
+        """Begins the settings; `build()` refuses them."""
         return KinesisStreamsSinkBuilder()
 
 
@@ -129,39 +147,51 @@ class KinesisStreamsSinkBuilder(Settings):
         super().__init__()
 
     def build(self) -> Any:
+        """Refused: there is no KinesisStreamsSink here. NotSupportedError says why, and what to do."""
         refuse("KinesisStreamsSink", _BECAUSE)
 
     def set_fail_on_error(self, fail_on_error: Any) -> KinesisStreamsSinkBuilder:
+        """Remembered, so that programs read and type-check; what is made of it is refused."""
         return self._set("set_fail_on_error", fail_on_error)
 
     def set_kinesis_client_properties(self, kinesis_client_properties: Any) -> KinesisStreamsSinkBuilder:
+        """Remembered, so that programs read and type-check; what is made of it is refused."""
         return self._set("set_kinesis_client_properties", kinesis_client_properties)
 
     def set_max_batch_size(self, max_batch_size: Any) -> KinesisStreamsSinkBuilder:
+        """Remembered, so that programs read and type-check; what is made of it is refused."""
         return self._set("set_max_batch_size", max_batch_size)
 
     def set_max_batch_size_in_bytes(self, max_batch_size_in_bytes: Any) -> KinesisStreamsSinkBuilder:
+        """Remembered, so that programs read and type-check; what is made of it is refused."""
         return self._set("set_max_batch_size_in_bytes", max_batch_size_in_bytes)
 
     def set_max_buffered_requests(self, max_buffered_requests: Any) -> KinesisStreamsSinkBuilder:
+        """Remembered, so that programs read and type-check; what is made of it is refused."""
         return self._set("set_max_buffered_requests", max_buffered_requests)
 
     def set_max_in_flight_requests(self, max_in_flight_requests: Any) -> KinesisStreamsSinkBuilder:
+        """Remembered, so that programs read and type-check; what is made of it is refused."""
         return self._set("set_max_in_flight_requests", max_in_flight_requests)
 
     def set_max_record_size_in_bytes(self, max_record_size_in_bytes: Any) -> KinesisStreamsSinkBuilder:
+        """Remembered, so that programs read and type-check; what is made of it is refused."""
         return self._set("set_max_record_size_in_bytes", max_record_size_in_bytes)
 
     def set_max_time_in_buffer_ms(self, max_time_in_buffer_ms: Any) -> KinesisStreamsSinkBuilder:
+        """Remembered, so that programs read and type-check; what is made of it is refused."""
         return self._set("set_max_time_in_buffer_ms", max_time_in_buffer_ms)
 
     def set_partition_key_generator(self, partition_key_generator: Any) -> KinesisStreamsSinkBuilder:
+        """Remembered, so that programs read and type-check; what is made of it is refused."""
         return self._set("set_partition_key_generator", partition_key_generator)
 
     def set_serialization_schema(self, serialization_schema: Any) -> KinesisStreamsSinkBuilder:
+        """Remembered, so that programs read and type-check; what is made of it is refused."""
         return self._set("set_serialization_schema", serialization_schema)
 
     def set_stream_name(self, stream_name: Any) -> KinesisStreamsSinkBuilder:
+        """Remembered, so that programs read and type-check; what is made of it is refused."""
         return self._set("set_stream_name", stream_name)
 
 
@@ -170,10 +200,12 @@ class PartitionKeyGenerator(Choice):
 
     @staticmethod
     def fixed() -> PartitionKeyGenerator:
+        """A choice that is remembered; what would act on it is refused."""
         return PartitionKeyGenerator("fixed")
 
     @staticmethod
     def random() -> PartitionKeyGenerator:
+        """A choice that is remembered; what would act on it is refused."""
         return PartitionKeyGenerator("random")
 
 
@@ -184,6 +216,7 @@ class WatermarkTracker(Choice):
     def job_manager_watermark_tracker(
         aggregate_name: Any, log_accumulator_interval_millis: Any = -1
     ) -> WatermarkTracker:
+        """A choice that is remembered; what would act on it is refused."""
         return WatermarkTracker(
             "job_manager_watermark_tracker", aggregate_name, log_accumulator_interval_millis
         )

@@ -23,6 +23,20 @@ class MqttSource(MqttTopicSource):
 
     @staticmethod
     def builder() -> MqttSourceBuilder:
+        """Begins a source.
+
+        Example:
+            ```python
+            source = (
+                MqttSource.builder()
+                .set_url("mqtt://broker:1883")
+                .set_topics("sensors/+/temperature")
+                .set_client_id("temperatures-job")
+                .set_value_only_deserializer(SimpleStringSchema())
+                .build()
+            )
+            ```
+        """
         return MqttSourceBuilder()
 
 
@@ -41,6 +55,7 @@ class MqttSourceBuilder:
         return self
 
     def set_login(self, username: str, password: str) -> MqttSourceBuilder:
+        """User name and password, where the broker asks for them."""
         self._login = (username, password)
         return self
 
@@ -55,6 +70,7 @@ class MqttSourceBuilder:
         return self
 
     def set_value_only_deserializer(self, deserialization_schema: DeserializationSchema) -> MqttSourceBuilder:
+        """Makes elements of the bodies of messages."""
         self._schema = deserialization_schema
         return self
 
@@ -83,9 +99,11 @@ class MqttSink(Sink):
 
     @staticmethod
     def builder() -> MqttSinkBuilder:
+        """Begins a sink; a URL, a topic and a serialization schema are needed."""
         return MqttSinkBuilder()
 
     def create_writer(self, context: WriterContext, restored: Sequence[Any] = ()) -> SinkWriter:
+        """Called by the runtime in a task, for every epoch."""
         return self._sink.create_writer(context, restored)
 
 
@@ -100,14 +118,17 @@ class MqttSinkBuilder:
         self._settings = ONE_AFTER_THE_OTHER
 
     def set_url(self, url: str) -> MqttSinkBuilder:
+        """`mqtt://host:1883`, `mqtts://host:8883` with TLS."""
         self._url = url
         return self
 
     def set_login(self, username: str, password: str) -> MqttSinkBuilder:
+        """User name and password, where the broker asks for them."""
         self._login = (username, password)
         return self
 
     def set_topic(self, topic: str) -> MqttSinkBuilder:
+        """The topic that messages are published to."""
         self._topic = topic
         return self
 
@@ -117,6 +138,7 @@ class MqttSinkBuilder:
         return self
 
     def set_value_serialization_schema(self, schema: SerializationSchema) -> MqttSinkBuilder:
+        """What makes the body of a message."""
         self._schema = schema
         return self
 

@@ -36,6 +36,19 @@ class NatsSource(NatsStreamSource):
 
     @staticmethod
     def builder() -> NatsSourceBuilder:
+        """Begins a source.
+
+        Example:
+            ```python
+            source = (
+                NatsSource.builder()
+                .set_url("nats://broker:4222")
+                .set_stream("ORDERS")
+                .set_value_only_deserializer(SimpleStringSchema())
+                .build()
+            )
+            ```
+        """
         return NatsSourceBuilder()
 
 
@@ -57,14 +70,17 @@ class NatsSourceBuilder:
         return self
 
     def set_login(self, username: str, password: str) -> NatsSourceBuilder:
+        """User name and password, where the server asks for them; replaces a token."""
         self._login = {"username": username, "password": password}
         return self
 
     def set_token(self, token: str) -> NatsSourceBuilder:
+        """A token, where the server asks for one; replaces a user name."""
         self._login = {"token": token}
         return self
 
     def set_stream(self, stream: str) -> NatsSourceBuilder:
+        """The JetStream stream to read."""
         self._stream = stream
         return self
 
@@ -89,6 +105,7 @@ class NatsSourceBuilder:
         return self
 
     def set_value_only_deserializer(self, deserialization_schema: DeserializationSchema) -> NatsSourceBuilder:
+        """Makes elements of the bodies of messages."""
         self._schema = deserialization_schema
         return self
 
@@ -119,9 +136,11 @@ class NatsSink(Sink):
 
     @staticmethod
     def builder() -> NatsSinkBuilder:
+        """Begins a sink; a URL, a subject and a serialization schema are needed."""
         return NatsSinkBuilder()
 
     def create_writer(self, context: WriterContext, restored: Sequence[Any] = ()) -> SinkWriter:
+        """Called by the runtime in a task, for every epoch."""
         return self._sink.create_writer(context, restored)
 
 
@@ -135,22 +154,27 @@ class NatsSinkBuilder:
         self._settings = ONE_AFTER_THE_OTHER
 
     def set_url(self, url: str) -> NatsSinkBuilder:
+        """`nats://host:4222`, several separated by commas."""
         self._url = url
         return self
 
     def set_login(self, username: str, password: str) -> NatsSinkBuilder:
+        """User name and password, where the server asks for them; replaces a token."""
         self._login = {"username": username, "password": password}
         return self
 
     def set_token(self, token: str) -> NatsSinkBuilder:
+        """A token, where the server asks for one; replaces a user name."""
         self._login = {"token": token}
         return self
 
     def set_subject(self, subject: str) -> NatsSinkBuilder:
+        """The subject that messages are published to; a stream has to take it."""
         self._subject = subject
         return self
 
     def set_value_serialization_schema(self, schema: SerializationSchema) -> NatsSinkBuilder:
+        """What makes the body of a message."""
         self._schema = schema
         return self
 

@@ -22,9 +22,22 @@ class RedisSink(Sink):
 
     @staticmethod
     def builder() -> RedisSinkBuilder:
+        """Begins a sink; a URL and a command are needed.
+
+        Example:
+            ```python
+            sink = (
+                RedisSink.builder()
+                .set_url("redis://cache:6379/0")
+                .set_command(lambda order: ("SET", f"order:{order.id}", order.total))
+                .build()
+            )
+            ```
+        """
         return RedisSinkBuilder()
 
     def create_writer(self, context: WriterContext, restored: Sequence[Any] = ()) -> SinkWriter:
+        """Called by the runtime in a task, for every epoch."""
         return self._sink.create_writer(context, restored)
 
 
@@ -43,6 +56,7 @@ class RedisSinkBuilder:
         return self
 
     def set_login(self, username: str | None, password: str) -> RedisSinkBuilder:
+        """User name and password; the name is None on servers that have passwords alone."""
         self._login = (username, password)
         return self
 

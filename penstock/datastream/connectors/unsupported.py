@@ -48,9 +48,11 @@ class UnsupportedSource(Source):
     """A source that nobody can make: its constructor refuses."""
 
     def create_enumerator(self, context: Any, restored: Any = None) -> NoReturn:
+        """Refused."""
         refuse(type(self).__name__, "there is no client for it")
 
     def create_reader(self) -> NoReturn:
+        """Refused."""
         refuse(type(self).__name__, "there is no client for it")
 
 
@@ -58,4 +60,5 @@ class UnsupportedSink(Sink):
     """A sink that nobody can make: its constructor refuses."""
 
     def create_writer(self, context: Any, restored: Any = ()) -> NoReturn:
+        """Refused."""
         refuse(type(self).__name__, "there is no client for it")

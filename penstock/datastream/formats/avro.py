@@ -39,10 +39,12 @@ class AvroSchema:
 
     @staticmethod
     def parse_string(json_schema: str) -> AvroSchema:
+        """The schema that a JSON text declares."""
         return AvroSchema(json_schema)
 
     @staticmethod
     def parse_file(file_path: str) -> AvroSchema:
+        """The schema that a file of JSON declares."""
         with open(file_path, encoding="utf-8") as file:
             return AvroSchema(file.read())
 
@@ -62,6 +64,7 @@ class AvroInputFormat(InputFormat):
         self.schema = schema
 
     def get_produced_type(self) -> TypeInformation:
+        """Dicts with the fields of the schema."""
         return GenericRecordAvroTypeInfo(self.schema)
 
     def to_source(self) -> FileSource:
@@ -74,6 +77,7 @@ class AvroBulkWriters:
 
     @staticmethod
     def for_generic_record(schema: AvroSchema) -> BulkWriterFactory:
+        """Writes dicts into Avro files, by this schema."""
         return AvroWriterFactory(schema.parsed)
 
 
@@ -161,6 +165,7 @@ class AvroRowDeserializationSchema(DeserializationSchema):
         self._row_type = row_type_of_schema(self._schema)
 
     def deserialize(self, message: bytes) -> Any:
+        """The row of one Avro record without a schema in front."""
         try:
             record = fastavro().schemaless_reader(io.BytesIO(message), self._schema.parsed, None)
         except (ValueError, EOFError, IndexError, KeyError) as error:
@@ -169,6 +174,7 @@ class AvroRowDeserializationSchema(DeserializationSchema):
         return row_maker(self._row_type)([record[name] for name in names])
 
     def get_produced_type(self) -> TypeInformation:
+        """Rows with the fields of the Avro schema."""
         return type_info_of(self._row_type)
 
 
@@ -180,6 +186,7 @@ class AvroRowSerializationSchema(SerializationSchema):
         self._row_type = row_type_of_schema(self._schema)
 
     def serialize(self, element: Any) -> bytes:
+        """The Avro record of one row, without a schema in front."""
         unmake = value_unmaker(self._row_type)
         assert unmake is not None
         record: Mapping[str, Any] = element if isinstance(element, Mapping) else unmake(element)

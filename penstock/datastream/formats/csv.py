@@ -32,9 +32,15 @@ class CsvSchema:
 
     @staticmethod
     def builder() -> CsvSchemaBuilder:
+        """Begins a schema, which is made column by column.
+
+        >>> len(CsvSchema.builder().add_string_column("name").add_boolean_column("active").build())
+        2
+        """
         return CsvSchemaBuilder()
 
     def size(self) -> int:
+        """How many columns there are."""
         return len(self.row_type.fields)
 
     def __len__(self) -> int:
@@ -60,6 +66,7 @@ class CsvSchemaBuilder:
         self._use_header = False
 
     def build(self) -> CsvSchema:
+        """The schema as set so far."""
         options = csv_options(**self._options)
         if self._separators:
             options[COLUMN_SEPARATORS] = dict(self._separators)
@@ -86,6 +93,7 @@ class CsvSchemaBuilder:
         return self._add(name, DataTypes.ARRAY(element_type or DataTypes.STRING()))
 
     def add_boolean_column(self, name: str) -> CsvSchemaBuilder:
+        """Adds a column of type BOOLEAN."""
         return self._add(name, DataTypes.BOOLEAN())
 
     def add_number_column(self, name: str, number_type: DataType | None = None) -> CsvSchemaBuilder:
@@ -93,6 +101,7 @@ class CsvSchemaBuilder:
         return self._add(name, number_type or DataTypes.BIGINT())
 
     def add_string_column(self, name: str) -> CsvSchemaBuilder:
+        """Adds a column of type STRING."""
         return self._add(name, DataTypes.STRING())
 
     def add_columns_from(self, schema: CsvSchema) -> CsvSchemaBuilder:
@@ -101,6 +110,7 @@ class CsvSchemaBuilder:
         return self
 
     def clear_columns(self) -> CsvSchemaBuilder:
+        """Forgets all columns; what was set about the text stays."""
         self._fields.clear()
         self._separators.clear()
         return self
@@ -110,14 +120,17 @@ class CsvSchemaBuilder:
         return self._set(allow_comments=allow)
 
     def set_any_property_name(self, name: str) -> CsvSchemaBuilder:
+        """Refused: rows have a fixed number of columns."""
         raise NotSupportedError(
             "CsvSchemaBuilder.set_any_property_name", "rows have a fixed number of columns"
         )
 
     def disable_array_element_separator(self) -> CsvSchemaBuilder:
+        """Arrays are not cut into elements."""
         return self.set_array_element_separator("")
 
     def remove_array_element_separator(self, index: int) -> CsvSchemaBuilder:
+        """The array column at this index has no separator of its own any more."""
         self._separators.pop(self._fields[index].name, None)
         return self
 
@@ -127,12 +140,15 @@ class CsvSchemaBuilder:
         return self._set(array_element_delimiter=separator)
 
     def set_column_separator(self, char: str) -> CsvSchemaBuilder:
+        """The character between columns; a comma if it is not said."""
         return self._set(field_delimiter=_character(char))
 
     def disable_escape_char(self) -> CsvSchemaBuilder:
+        """No character takes away the meaning of the next one; so it is from the start."""
         return self._set(escape_character=None)
 
     def set_escape_char(self, char: str) -> CsvSchemaBuilder:
+        """The character that takes away the meaning of the next one."""
         return self._set(escape_character=_character(char))
 
     def set_line_separator(self, separator: str) -> CsvSchemaBuilder:
@@ -145,12 +161,15 @@ class CsvSchemaBuilder:
         return self._set(null_literal=null_value)
 
     def disable_quote_char(self) -> CsvSchemaBuilder:
+        """Quotes have no meaning."""
         return self._set(disable_quote_character=True)
 
     def set_quote_char(self, char: str) -> CsvSchemaBuilder:
+        """The character around values that hold separators; " if it is not said."""
         return self._set(quote_character=_character(char))
 
     def set_skip_first_data_row(self, skip: bool = True) -> CsvSchemaBuilder:
+        """Whether the first row of each file is left out; behind the header, where there is one."""
         self._skip_first_data_row = skip
         return self
 
@@ -165,6 +184,7 @@ class CsvSchemaBuilder:
         return self
 
     def size(self) -> int:
+        """How many columns there are so far."""
         return len(self._fields)
 
     def __len__(self) -> int:
@@ -179,6 +199,14 @@ class CsvReaderFormat(CsvFileFormat):
 
     @staticmethod
     def for_schema(schema: CsvSchema) -> CsvReaderFormat:
+        """Reads CSV files as rows of this schema.
+
+        Example:
+            ```python
+            schema = CsvSchema.builder().add_string_column("name").add_number_column("age").build()
+            source = FileSource.for_record_stream_format(CsvReaderFormat.for_schema(schema), folder).build()
+            ```
+        """
         return CsvReaderFormat(schema.layout)
 
 
@@ -187,6 +215,7 @@ class CsvBulkWriters:
 
     @staticmethod
     def for_schema(schema: CsvSchema) -> BulkWriterFactory:
+        """Writes rows into CSV files; with a header line if the schema has one."""
         return CsvWriterFactory(schema.layout, header=schema.layout.lines_to_skip > 0)
 
 
@@ -200,6 +229,7 @@ class CsvRowDeserializationSchema(DeserializationSchema):
         self._decode: Any = None
 
     def deserialize(self, message: bytes) -> Any:
+        """The row of one line; None where it cannot be read and errors are ignored."""
         if self._decode is None:
             self._decode = CsvDecoder(self._row_type, self._options).decode
             self._make = row_maker(self._row_type)
@@ -207,6 +237,7 @@ class CsvRowDeserializationSchema(DeserializationSchema):
         return self._make(rows[0][1]) if rows else None
 
     def get_produced_type(self) -> TypeInformation:
+        """The type of the rows, as it was declared."""
         return self._type_info
 
     def __getstate__(self) -> dict[str, Any]:
@@ -226,27 +257,35 @@ class CsvRowDeserializationSchema(DeserializationSchema):
             return self
 
         def set_field_delimiter(self, delimiter: str) -> CsvRowDeserializationSchema.Builder:
+            """The character between columns; a comma if it is not said."""
             return self._set(field_delimiter=_character(delimiter))
 
         def set_allow_comments(self, allow_comments: bool) -> CsvRowDeserializationSchema.Builder:
+            """Whether lines that begin with # are skipped."""
             return self._set(allow_comments=allow_comments)
 
         def set_array_element_delimiter(self, delimiter: str) -> CsvRowDeserializationSchema.Builder:
+            """The text between elements of an array; a semicolon if it is not said."""
             return self._set(array_element_delimiter=delimiter)
 
         def set_quote_character(self, c: str) -> CsvRowDeserializationSchema.Builder:
+            """The character around values that hold delimiters; " if it is not said."""
             return self._set(quote_character=_character(c))
 
         def set_escape_character(self, c: str) -> CsvRowDeserializationSchema.Builder:
+            """The character that takes away the meaning of the next one; none if it is not said."""
             return self._set(escape_character=_character(c))
 
         def set_null_literal(self, null_literal: str) -> CsvRowDeserializationSchema.Builder:
+            """The text that means NULL; none if it is not said."""
             return self._set(null_literal=null_literal)
 
         def set_ignore_parse_errors(self, ignore_parse_errors: bool) -> CsvRowDeserializationSchema.Builder:
+            """Whether what cannot be read becomes NULL instead of failing the job."""
             return self._set(ignore_parse_errors=ignore_parse_errors)
 
         def build(self) -> CsvRowDeserializationSchema:
+            """The schema as set so far."""
             return CsvRowDeserializationSchema((self._type_info, csv_options(**self._options)))
 
 
@@ -260,6 +299,7 @@ class CsvRowSerializationSchema(SerializationSchema):
         self._encode: Any = None
 
     def serialize(self, element: Any) -> bytes:
+        """The line of one row."""
         if self._encode is None:
             self._encode = CsvEncoder(self._row_type, self._options).encode
         return self._encode(0, element) + self._end.encode()  # type: ignore[no-any-return]
@@ -282,6 +322,7 @@ class CsvRowSerializationSchema(SerializationSchema):
             return self
 
         def set_field_delimiter(self, c: str) -> CsvRowSerializationSchema.Builder:
+            """The character between columns; a comma if it is not said."""
             return self._set(field_delimiter=_character(c))
 
         def set_line_delimiter(self, delimiter: str) -> CsvRowSerializationSchema.Builder:
@@ -292,21 +333,27 @@ class CsvRowSerializationSchema(SerializationSchema):
             return self
 
         def set_array_element_delimiter(self, delimiter: str) -> CsvRowSerializationSchema.Builder:
+            """The text between elements of an array; a semicolon if it is not said."""
             return self._set(array_element_delimiter=delimiter)
 
         def disable_quote_character(self) -> CsvRowSerializationSchema.Builder:
+            """Values are written without quotes, whatever they hold."""
             return self._set(disable_quote_character=True)
 
         def set_quote_character(self, c: str) -> CsvRowSerializationSchema.Builder:
+            """The character around values that need it; " if it is not said."""
             return self._set(quote_character=_character(c))
 
         def set_escape_character(self, c: str) -> CsvRowSerializationSchema.Builder:
+            """The character written before one that has a meaning; none if it is not said."""
             return self._set(escape_character=_character(c))
 
         def set_null_literal(self, s: str) -> CsvRowSerializationSchema.Builder:
+            """The text written for NULL; nothing if it is not said."""
             return self._set(null_literal=s)
 
         def build(self) -> CsvRowSerializationSchema:
+            """The schema as set so far."""
             return CsvRowSerializationSchema((self._type_info, csv_options(**self._options), self._end))
 
 

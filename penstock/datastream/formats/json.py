@@ -31,9 +31,17 @@ class JsonRowDeserializationSchema(DeserializationSchema):
 
     @staticmethod
     def builder() -> JsonRowDeserializationSchema.Builder:
+        """Begins a schema; it needs a type.
+
+        Example:
+            ```python
+            schema = JsonRowDeserializationSchema.builder().type_info(Types.ROW_NAMED(["id"], [Types.LONG()])).build()
+            ```
+        """
         return JsonRowDeserializationSchema.Builder()
 
     def deserialize(self, message: bytes) -> Any:
+        """The row of one JSON object; None where it cannot be read and errors are ignored."""
         if self._decode is None:
             self._decode = JsonDecoder(self._row_type, self._options).decode
             self._make = row_maker(self._row_type)
@@ -41,6 +49,7 @@ class JsonRowDeserializationSchema(DeserializationSchema):
         return self._make(rows[0][1]) if rows else None
 
     def get_produced_type(self) -> TypeInformation:
+        """The type of the rows, as it was declared."""
         return self._type_info
 
     def __getstate__(self) -> dict[str, Any]:
@@ -59,6 +68,7 @@ class JsonRowDeserializationSchema(DeserializationSchema):
             return self
 
         def json_schema(self, json_schema: str) -> JsonRowDeserializationSchema.Builder:
+            """Refused: a JSON schema is not translated to types; call `type_info` instead."""
             if json_schema is None:
                 raise TypeError("The json_schema must not be None.")
             raise NotSupportedError(
@@ -77,6 +87,7 @@ class JsonRowDeserializationSchema(DeserializationSchema):
             return self
 
         def build(self) -> JsonRowDeserializationSchema:
+            """The schema; refused without a type."""
             if self._type_info is None:
                 raise ValidationError("a JSON schema needs a type", do="call type_info(...)")
             return JsonRowDeserializationSchema((self._type_info, _options(**self._options)))
@@ -92,9 +103,11 @@ class JsonRowSerializationSchema(SerializationSchema):
 
     @staticmethod
     def builder() -> JsonRowSerializationSchema.Builder:
+        """Begins a schema; it needs a type."""
         return JsonRowSerializationSchema.Builder()
 
     def serialize(self, element: Any) -> bytes:
+        """The JSON object of one row."""
         if self._encode is None:
             self._encode = JsonEncoder(self._row_type, _options()).encode
         return self._encode(0, element)  # type: ignore[no-any-return]
@@ -114,6 +127,7 @@ class JsonRowSerializationSchema(SerializationSchema):
             return self
 
         def build(self) -> JsonRowSerializationSchema:
+            """The schema; refused without a type."""
             if self._type_info is None:
                 raise TypeError("Typeinfo should be set.")
             return JsonRowSerializationSchema(self._type_info)

@@ -27,6 +27,7 @@ class AvroParquetReaders:
 
     @staticmethod
     def for_generic_record(schema: AvroSchema) -> StreamFormat:
+        """Reads Parquet files as dicts with the fields of an Avro schema."""
         return _RecordFormat(schema)
 
 
@@ -68,6 +69,7 @@ class AvroParquetWriters:
 
     @staticmethod
     def for_generic_record(schema: AvroSchema) -> BulkWriterFactory:
+        """Writes dicts into Parquet files, by an Avro schema."""
         return _RecordWriterFactory(schema)
 
 

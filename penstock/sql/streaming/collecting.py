@@ -145,6 +145,8 @@ class _Writer(ArrowWriter):
 
 
 class _Committer(Committer):
+    repeats_harmlessly = True  # the program that has taken the rows is gone with its driver
+
     def __init__(self, collected: Collected) -> None:
         self._collected = collected
 

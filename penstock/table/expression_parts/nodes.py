@@ -17,6 +17,7 @@ class Node:
     """Base of all nodes."""
 
     def children(self) -> tuple[Node, ...]:
+        """The expressions it is made of, in order."""
         return ()
 
 
@@ -48,6 +49,7 @@ class Value(Node):
 
     @property
     def is_interval(self) -> bool:
+        """Whether it is a length of time."""
         return isinstance(self.type, (DayTimeIntervalType, YearMonthIntervalType))
 
 
@@ -89,6 +91,7 @@ class Apply(Node):
     args: tuple[Node, ...] = ()
 
     def children(self) -> tuple[Node, ...]:
+        """The arguments."""
         return self.args
 
     def __str__(self) -> str:
@@ -103,6 +106,7 @@ class CallByName(Node):
     args: tuple[Node, ...] = ()
 
     def children(self) -> tuple[Node, ...]:
+        """The arguments."""
         return self.args
 
     def __str__(self) -> str:
@@ -119,6 +123,7 @@ class CallOf(Node):
     takes_row: bool = False
 
     def children(self) -> tuple[Node, ...]:
+        """The arguments."""
         return self.args
 
     def __str__(self) -> str:

@@ -98,6 +98,7 @@ class NodeBinder(ExpressionBinder):
         self._named = named or {}
 
     def bind(self, node: Any) -> Rex:
+        """The typed expression of a node of the Table API, or of SQL within it."""
         method = _NODES.get(type(node))
         return super().bind(node) if method is None else method(self, node)
 

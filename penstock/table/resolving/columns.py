@@ -36,6 +36,7 @@ class Columns:
 
     @property
     def names(self) -> list[str]:
+        """The names of the columns, in order."""
         return [f.name for f in self.fields]
 
     def spread(self, nodes: Sequence[Node]) -> list[Node]:

@@ -18,11 +18,13 @@ class ProgramContext(BindContext):
     call: str = ""
 
     def error(self, what: str, node: Any = None, do: str | None = None) -> ValidationError:
+        """An error about a program's expression: it names the line of the program, not a place in SQL."""
         if self.sql:  # inside call_sql(...)
             return super().error(what, node, do)
         return ValidationError(what, where=self._where(), do=do)
 
     def wrap(self, error: PenstockError, node: Any) -> PenstockError:
+        """The same error, with the line of the program where there is no better place."""
         if self.sql:
             return super().wrap(error, node)
         if not isinstance(error, SqlError) and error.where is None:
