@@ -2,7 +2,7 @@
 
 process    without Spark, where a fault costs a second: most of the faults
 spark      processes of a local Spark are killed and paused, its disk is filled
-cluster    the same on a standalone cluster of three workers, of which some are killed, too
+cluster    the same on a standalone cluster of three workers; executors, Spark's workers and hosts are lost, too
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable
 
-from chaos.campaign import Tally, campaign
+from chaos.campaign import Tally, campaign, table_of
 from chaos.on_spark import Torment, small_disk
 from chaos.victim import victims
 from tests.servers.spark_cluster import spark_cluster
@@ -62,13 +62,15 @@ def _jobs(root: pathlib.Path, faults: int, torment: Callable[..., None]) -> Tall
 
 PLACES = {"process": (in_process, 0.85), "spark": (on_spark, 0.1), "cluster": (on_cluster, 0.05)}
 
+NAMES = {"process": "in process", "spark": "local Spark", "cluster": "cluster"}
+
 
 def main() -> int:
     faults = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else int(time.time())
     places = sys.argv[3:] or list(PLACES)
     share = sum(PLACES[place][1] for place in places)
-    clean = True
+    told: dict[str, Tally] = {}
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     for place in places:
         run, part = PLACES[place]
@@ -76,11 +78,12 @@ def main() -> int:
         say(f"{place}: SEED={seed}, in {root}")
         tally = run(root, seed, max(1, round(faults * part / share)))
         say(tally.table())
-        clean = clean and tally.clean
+        told[NAMES[place]] = tally
         if tally.clean:
             with contextlib.suppress(OSError):
                 shutil.rmtree(root)
-    return 0 if clean else 1
+    say(f"\nSEED={seed}\n{table_of(told)}")
+    return 0 if all(tally.clean for tally in told.values()) else 1
 
 
 def say(text: str) -> None:

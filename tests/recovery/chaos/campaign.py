@@ -12,7 +12,7 @@ import pathlib
 import random
 import shutil
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from processes import lines
@@ -65,6 +65,25 @@ class Tally:
             rows.append(f"{kind:34} {o.faults:7} {survived:9} {o.lost:6} {o.doubled:8} {o.undetected:11}")
         rows.append(f"{len(self.kinds)} kinds, {self.faults} faults")
         return "\n".join(rows + self.problems)
+
+
+def table_of(places: Mapping[str, Tally]) -> str:
+    """How often each kind of fault has struck in each place, and what became of the records of those rounds."""
+    kinds = sorted({kind for tally in places.values() for kind in tally.kinds})
+    heads = "".join(f" {place:>13}" for place in places)
+    rows = [f"{'fault':34}{heads} {'lost':>6} {'duplicated':>11} {'undetected':>11}"]
+
+    def row(name: str, outcomes: Mapping[str, list[Outcome]]) -> str:
+        struck = "".join(f" {sum(o.faults for o in found) or '-':>13}" for found in outcomes.values())
+        all_ = [o for found in outcomes.values() for o in found]
+        lost, doubled = sum(o.lost for o in all_), sum(o.doubled for o in all_)
+        return f"{name:34}{struck} {lost:6} {doubled:11} {sum(o.undetected for o in all_):11}"
+
+    for kind in kinds:
+        rows.append(row(kind, {p: [t.kinds[kind]] if kind in t.kinds else [] for p, t in places.items()}))
+    rows.append(row(f"{len(kinds)} kinds", {p: list(t.kinds.values()) for p, t in places.items()}))
+    rows.append(f"{sum(tally.faults for tally in places.values())} faults")
+    return "\n".join(rows + [problem for tally in places.values() for problem in tally.problems])
 
 
 class Round:

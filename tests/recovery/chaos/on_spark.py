@@ -52,16 +52,21 @@ class Torment:
         self._process: subprocess.Popen[bytes] | None = None
 
     def run(self, faults: int, kinds: list[str] | None = None) -> None:
-        """Strikes after an epoch or more, each time with another kind of fault if `kinds` does not say which."""
+        """Strikes after an epoch or more; if `kinds` does not say how, with each kind before one comes again."""
         numbers, records = 60 * (faults + 4), 15
+        deck: list[str] = []
         jobs.prepare(self._job, self._folder, numbers)
         self._orders.mkdir()
         try:
-            for number in range(faults):
+            for _ in range(faults):
                 if not self._wait_for_an_epoch(numbers, records):
                     break
                 strikes = self._strikes()
-                kind = kinds[number % len(kinds)] if kinds else self._chance.choice(sorted(strikes))
+                if not deck:
+                    deck = (
+                        list(reversed(kinds)) if kinds else self._chance.sample(sorted(strikes), len(strikes))
+                    )
+                kind = deck.pop()
                 time.sleep(self._chance.uniform(0, 0.5))
                 strikes[kind]()
                 self._kinds[kind] += 1
@@ -147,7 +152,8 @@ class Torment:
             **everywhere,
             "executor killed": lambda: self._signal(cluster.executors(), signal.SIGKILL),
             "executor paused": lambda: self._pause(cluster.executors()),
-            "spark worker killed": self._kill_spark_worker,
+            "spark worker process killed": lambda: self._kill_spark_worker(os.kill),
+            "host lost": lambda: self._kill_spark_worker(os.killpg),
         }
 
     @property
@@ -205,12 +211,12 @@ class Torment:
         time.sleep(1.5)
         filler.unlink(missing_ok=True)
 
-    def _kill_spark_worker(self) -> None:
-        """With its executor, as if the machine was lost; another one comes."""
+    def _kill_spark_worker(self, kill: Callable[[int, int], None]) -> None:
+        """The standalone Worker's JVM alone, or with its executor, as if the host was lost; another one comes."""
         assert self._cluster is not None
         alive = self._cluster.workers()
         if len(alive) > 1:
-            os.killpg(self._chance.choice(alive), signal.SIGKILL)
+            kill(self._chance.choice(alive), signal.SIGKILL)
             self._cluster.add_worker()
 
     # -- the end -------------------------------------------------------------------------------------
