@@ -7,7 +7,8 @@ STREAMING := $(addprefix tests/conformance/sql/,setops group_agg join over topn 
 
 .PHONY: setup demo test lint types unit conformance conformance-datastream conformance-sql conformance-ways \
         conformance-expressions conformance-expressions-all \
-        clients recovery differential bench bench-sql bench-nexmark bench-recovery soak chaos docs docs-pages docs-site clean
+        clients recovery differential bench bench-sql bench-nexmark bench-recovery \
+        bench-cluster bench-rest soak chaos docs docs-pages docs-site clean
 
 setup: $(VENV)/.stamp
 
@@ -22,8 +23,12 @@ $(VENV)/.stamp: pyproject.toml
 demo: setup
 	$(BIN)/python examples/demo/auctions.py
 
-# Everything that CI runs.
-test: lint types docs-site unit clients conformance recovery
+# Everything that CI runs, one part after the other. JOBS=2 runs two parts side by side and shows each when it has ended:
+# parts share nothing but packages that they fetch, and each leaves much of a core unused while it waits for Spark.
+JOBS ?= 1
+test: lint
+	$(MAKE) --jobs=$(JOBS) $(if $(filter-out 1,$(JOBS)),--output-sync=target) \
+		types docs-site unit clients conformance-datastream conformance-sql conformance-expressions recovery
 
 lint: setup
 	$(BIN)/ruff format --check .
@@ -36,7 +41,8 @@ types: setup
 unit: setup
 	$(BIN)/python -m pytest --doctest-modules penstock tests --ignore=tests/recovery --ignore=tests/gateway/clients
 
-# Flink's own SQL client and dbt's adapter, from their packages, against our SQL gateway. The first run fetches them.
+# Flink's own SQL client, dbt's adapter and flink-rest-client, from their packages, against our servers. The first run
+# fetches them.
 clients: setup
 	$(BIN)/python -m pytest tests/gateway/clients
 
@@ -96,6 +102,17 @@ bench: setup
 bench-recovery: setup
 	$(BIN)/python benchmarks/recovery.py
 
+# Epochs on a standalone cluster of three executors beside local ones; what a snapshot costs the epoch that takes it.
+bench-cluster: setup
+	$(BIN)/python benchmarks/cluster_epochs.py
+	$(BIN)/python benchmarks/snapshot_cost.py
+
+# What 1,000 requests per second to the REST server cost a job, and what metrics cost it.
+bench-rest: setup
+	$(BIN)/python benchmarks/rest_load.py
+	$(BIN)/python benchmarks/metrics_cost.py
+
+# An hour with restarts; a plot of memory, files, threads and checkpoints goes to docs/images.
 MINUTES ?= 60
 soak: setup
 	$(BIN)/python benchmarks/soak.py --minutes $(MINUTES)

@@ -10,7 +10,7 @@ The broker is one node on this machine; topics have four partitions. Transaction
 written: Flink takes a checkpoint every second, penstock one per epoch, both on disk. Each engine has a process to
 itself and runs each job once on a tenth of the messages before the run that counts, from INSERT to the end of its
 job, so to the last commit. Results of `totals` and `windows` are read back, committed messages only, and compared.
-usage: kafka.py [--messages 2000000] [--jobs totals,sink] [--engines penstock,Flink,"Flink mini-batch",PyFlink]
+usage: kafka.py [--messages 2000000] [--jobs totals,sink] [--engines "penstock,Flink,PyFlink process"]
 """
 
 from __future__ import annotations

@@ -1,9 +1,12 @@
 """A job at a steady rate for a long time, with restarts: does anything grow?
 
 Every few seconds: memory of driver, JVM and Python workers, open files and threads of all of them, size of the
-checkpoint folder. Workers and the driver are killed now and then. Writes a CSV and a plot, and says how the second
-half compares with the first.
-usage: soak.py [--minutes 60] [--rate 5000] [--restart-minutes 10] [--out FOLDER]
+checkpoint folder. Workers and the driver are killed now and then. Writes a plot into docs as it goes, and says how
+the second half compares with the first, and how much of the machine the job has used.
+
+With `--tick-seconds 2` records come in a burst every two seconds, one epoch each, and the job sleeps in between:
+that leaves most of the machine to others. With 0 they come one by one, and epochs follow each other.
+usage: soak.py [--minutes 60] [--rate 5000] [--tick-seconds 0] [--restart-minutes 10] [--plot FILE] [--csv FILE]
 """
 
 from __future__ import annotations
@@ -12,7 +15,6 @@ import argparse
 import csv
 import os
 import pathlib
-import re
 import shutil
 import signal
 import statistics
@@ -21,25 +23,27 @@ import sys
 import tempfile
 import time
 
-from side_by_side import script
+from sessions import members
+from side_by_side import HERE, script
 
 EVERY_S = 5
-_DAEMON = re.compile(r"(pyspark|penstock\.runtime\.spark)\.daemon")
 COLUMNS = ["driver MB", "JVM MB", "workers MB", "open files", "threads", "checkpoints MB", "checkpoint files"]
 
 
 class Job:
     """The job's processes."""
 
-    def __init__(self, folder: pathlib.Path, rate: int) -> None:
+    def __init__(self, folder: pathlib.Path, rate: int, tick_seconds: float) -> None:
         self._folder = folder
         self._rate = rate
+        self._tick_seconds = tick_seconds
         self.starts = 0
+        self._cpu_seconds: dict[int, float] = {}
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         with (self._folder / "log").open("ab") as log:
-            command = script("engines/soak_job.py", self._folder, self._rate)
+            command = script("engines/soak_job.py", self._folder, self._rate, self._tick_seconds)
             self._process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
         self.starts += 1
 
@@ -49,42 +53,33 @@ class Job:
             self._process.wait(60)
 
     def kill_a_worker(self) -> None:
-        workers = [pid for pid, kind in self._members().items() if kind == "worker"]
+        assert self._process is not None
+        workers = [member.pid for member in members(self._process.pid) if member.kind == "worker"]
         if workers:
-            os.kill(workers[-1], signal.SIGKILL)
+            os.kill(workers[-1], signal.SIGKILL)  # the first one is the daemon that makes the others
 
     def check(self) -> None:
         if self._process is None or self._process.poll() is not None:
             raise SystemExit(f"the job has ended:\n{(self._folder / 'log').read_text()[-3000:]}")
 
-    def _members(self) -> dict[int, str]:
-        assert self._process is not None
-        found = {}
-        for entry in pathlib.Path("/proc").glob("[0-9]*"):
-            try:
-                if os.getpgid(int(entry.name)) != self._process.pid:
-                    continue
-                line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-            except (OSError, ProcessLookupError):
-                continue
-            # The JVM names the module of the daemon in its settings: it has to be recognized first.
-            kind = "JVM" if "java" in line.split(" ")[0] else "worker" if _DAEMON.search(line) else "driver"
-            found[int(entry.name)] = kind
-        return found
+    @property
+    def cpu_seconds(self) -> float:
+        """Of all processes that there were, up to when they were last seen."""
+        return sum(self._cpu_seconds.values())
+
+    def epochs(self) -> int:
+        """How many epochs are committed."""
+        names = (path.name for path in (self._folder / "checkpoints").glob("*/chk-*"))
+        return max((int(name.removeprefix("chk-")) for name in names), default=0)
 
     def sample(self) -> list[float]:
-        memory = {"driver": 0.0, "JVM": 0.0, "worker": 0.0}
-        files = threads = 0
-        for pid, kind in self._members().items():
-            try:
-                status = pathlib.Path(f"/proc/{pid}/status").read_text()
-                files += len(os.listdir(f"/proc/{pid}/fd"))
-            except OSError:
-                continue
-            memory[kind] += _field(status, "RssAnon") / 1024
-            threads += int(_field(status, "Threads"))
+        assert self._process is not None
+        found = members(self._process.pid)
+        self._cpu_seconds.update({member.pid: member.cpu_seconds for member in found})
+        memory = [sum(m.memory_mb for m in found if m.kind == kind) for kind in ("driver", "JVM", "worker")]
+        files, threads = sum(m.open_files for m in found), sum(m.threads for m in found)
         sizes = [p.stat().st_size for p in _files(self._folder / "checkpoints")]
-        return [*memory.values(), files, threads, sum(sizes) / 1e6, len(sizes)]
+        return [*memory, files, threads, sum(sizes) / 1e6, len(sizes)]
 
 
 def _files(folder: pathlib.Path) -> list[pathlib.Path]:
@@ -99,28 +94,29 @@ def _files(folder: pathlib.Path) -> list[pathlib.Path]:
     return found
 
 
-def _field(status: str, name: str) -> float:
-    match = re.search(rf"^{name}:\s+(\d+)", status, re.MULTILINE)
-    return float(match[1]) if match else 0.0
-
-
-def run(minutes: float, rate: int, restart_minutes: float, out: pathlib.Path) -> list[list[float]]:
+def run(arguments: argparse.Namespace) -> tuple[list[list[float]], str]:
+    """The samples, and a sentence about the whole."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="penstock-soak-"))
-    job, rows = Job(folder, rate), []
+    job, rows = Job(folder, arguments.rate, arguments.tick_seconds), []
+    restart_s = arguments.restart_minutes * 60
+    epochs = 0
     began = next_restart = time.monotonic()
     turn = 0
     try:
         job.start()
-        next_restart += restart_minutes * 60
-        while (elapsed := time.monotonic() - began) < minutes * 60:
+        next_restart += restart_s
+        while (elapsed := time.monotonic() - began) < arguments.minutes * 60:
             time.sleep(EVERY_S)
             job.check()
             try:
                 rows.append([round(elapsed, 1), *job.sample()])
             except FileNotFoundError:  # a file went while it was looked at
                 continue
+            epochs = max(epochs, job.epochs())
+            if len(rows) % 12 == 0:
+                write(rows, arguments)
             if time.monotonic() >= next_restart:
-                next_restart += restart_minutes * 60
+                next_restart += restart_s
                 turn += 1
                 if turn % 2:
                     job.kill_a_worker()
@@ -130,10 +126,18 @@ def run(minutes: float, rate: int, restart_minutes: float, out: pathlib.Path) ->
     finally:
         job.kill()
         shutil.rmtree(folder, ignore_errors=True)
-    with (out / "soak.csv").open("w", newline="") as file:
-        csv.writer(file).writerows([["seconds", *COLUMNS], *rows])
-    (out / "soak.svg").write_text(plot(rows))
-    return rows
+    write(rows, arguments)
+    told = (
+        f"{epochs:,} epochs, {turn} kills ({job.starts} starts of the driver), {arguments.rate:,} records/s, "
+    )
+    return rows, told + f"{job.cpu_seconds / rows[-1][0]:.2f} cores on average"
+
+
+def write(rows: list[list[float]], arguments: argparse.Namespace) -> None:
+    if arguments.csv:
+        with arguments.csv.open("w", newline="") as file:
+            csv.writer(file).writerows([["seconds", *COLUMNS], *rows])
+    arguments.plot.write_text(plot(rows))
 
 
 def plot(rows: list[list[float]]) -> str:
@@ -167,10 +171,13 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--rate", type=int, default=5000)
+    parser.add_argument("--tick-seconds", type=float, default=0)
     parser.add_argument("--restart-minutes", type=float, default=10)
-    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("."))
+    parser.add_argument("--plot", type=pathlib.Path, default=HERE.parent / "docs" / "images" / "soak.svg")
+    parser.add_argument("--csv", type=pathlib.Path)
     arguments = parser.parse_args()
-    rows = run(arguments.minutes, arguments.rate, arguments.restart_minutes, arguments.out)
+    rows, told = run(arguments)
+    sys.stdout.write(told + "\n")
     half = len(rows) // 2
     sys.stdout.write(f"{'':18} {'first half':>12} {'second half':>12}   medians of {len(rows)} samples\n")
     for number, name in enumerate(COLUMNS, start=1):

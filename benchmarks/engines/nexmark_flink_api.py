@@ -38,7 +38,8 @@ def outcome(runs, settings):
 
 def run(statements, settings):
     """Seconds from the INSERT to the end of its job, and what penstock knows of it."""
-    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    modes = {"batch": EnvironmentSettings.in_batch_mode, "streaming": EnvironmentSettings.in_streaming_mode}
+    t_env = TableEnvironment.create(modes[settings.get("execution.runtime-mode", "streaming")]())
     for key, value in settings.items():
         t_env.get_config().set(key, value)
     *before, insert = statements

@@ -1,7 +1,8 @@
 """A job with a large keyed state, written once: runs on PyFlink where that is installed, else on penstock.
 
 usage: recovery_flink_api.py FOLDER KEYS VALUE_BYTES PARALLELISM [CHECKPOINT]
-Gives each key a value, again and again, at a steady rate, for ever. `FOLDER/filled` is made when all keys have one.
+Gives each key a value as fast as it can, then again and again at a steady rate, for ever. `FOLDER/filled` is made
+when all keys have one. A key that has lost its value fails the job.
 """
 
 import os
@@ -27,10 +28,11 @@ CHECKPOINT = sys.argv[5] if len(sys.argv) > 5 else None
 
 
 class Steadily(MapFunction):
-    """Some hundred elements in a second."""
+    """Some hundred elements in a second, once there is a value for every key."""
 
     def map(self, value):
-        time.sleep(0.001)
+        if value >= KEYS:
+            time.sleep(0.001)
         return value
 
 
@@ -53,13 +55,18 @@ settings = {
     "execution.checkpointing.externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION",
     "execution.runtime-mode": "STREAMING",
     "state.backend.type": "rocksdb",
-    "python.fn-execution.bundle.size": "100",
+    "python.fn-execution.bundle.size": "1000",
+    "python.fn-execution.bundle.time": "100",
 }
 if os.environ.get("RECOVERY_ON_FLINK"):
     settings |= {"execution.checkpointing.interval": "1 s", "execution.checkpointing.incremental": "true",
                  "taskmanager.memory.managed.size": "1g"}  # fmt: skip
     if CHECKPOINT:
-        settings["execution.state-recovery.path"] = CHECKPOINT
+        # As its owner: else Flink writes all state again before its first checkpoint is complete.
+        settings |= {
+            "execution.state-recovery.path": CHECKPOINT,
+            "execution.state-recovery.claim-mode": "CLAIM",
+        }
 for key, setting in settings.items():
     configuration.set_string(key, setting)
 env = StreamExecutionEnvironment.get_execution_environment(configuration)

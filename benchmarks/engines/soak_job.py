@@ -1,4 +1,4 @@
-"""The job of `benchmarks/soak.py`: soak_job.py FOLDER RECORDS_PER_SECOND. It never ends."""
+"""The job of `benchmarks/soak.py`: soak_job.py FOLDER RECORDS_PER_SECOND TICK_SECONDS. It never ends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from penstock.datastream.state import ValueStateDescriptor
 from penstock.datastream.window import TumblingEventTimeWindows
 
 KEYS = 20_000
-FOLDER, RATE = pathlib.Path(sys.argv[1]), int(sys.argv[2])
+FOLDER, RATE, TICK_SECONDS = pathlib.Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
 
 
 class Created(TimestampAssigner):
@@ -49,11 +49,28 @@ for key, setting in {
     configuration.set_string(key, setting)
 env = StreamExecutionEnvironment.get_execution_environment(configuration)
 pair = Types.TUPLE([Types.LONG(), Types.LONG()])
-source = DataGeneratorSource(
-    lambda i: (i * 7919 % KEYS, int(time.time() * 1000)), 10**12, RateLimiterStrategy.per_second(RATE), pair
-)
 strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(Created())
-keyed = env.from_source(source, strategy, "numbers", pair).key_by(lambda v: v[0], Types.LONG())
+
+
+def record(i: int) -> tuple[int, int]:
+    return i * 7919 % KEYS, int(time.time() * 1000)
+
+
+if TICK_SECONDS:
+    burst = int(RATE * TICK_SECONDS)
+    ticks = DataGeneratorSource(
+        lambda i: i, 10**9, RateLimiterStrategy.per_second(1 / TICK_SECONDS), Types.LONG()
+    )
+    numbers = (
+        env.from_source(ticks, WatermarkStrategy.no_watermarks(), "ticks", Types.LONG())
+        .set_parallelism(1)
+        .flat_map(lambda tick: map(record, range(tick * burst, (tick + 1) * burst)), pair)
+        .assign_timestamps_and_watermarks(strategy)
+    )
+else:
+    source = DataGeneratorSource(record, 10**12, RateLimiterStrategy.per_second(RATE), pair)
+    numbers = env.from_source(source, strategy, "numbers", pair)
+keyed = numbers.key_by(lambda v: v[0], Types.LONG())
 windows = (
     keyed.process(Count(), pair)
     .key_by(lambda v: v[0] % 10, Types.LONG())

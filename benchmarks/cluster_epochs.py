@@ -1,0 +1,89 @@
+"""Nearly empty epochs on a standalone cluster of three one-core executors, beside the same job on three local cores.
+
+Prints the median epoch of both and their ratio (bar: 1.3), how often subtasks found their state in the memory of
+their process once all executors were there (bar: 99 %), and how large the plan is that each task of an epoch gets
+from the driver, early and late in the job. The cluster is started on this machine, from the pyspark package.
+usage: cluster_epochs.py [--epochs 80] [--parallelism 3] [--timeout 900] [--json FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pathlib
+import statistics
+import sys
+import tempfile
+from typing import Any
+
+import many_subtasks
+from side_by_side import script, told_by
+
+from penstock.runtime.spark import plan_delivery
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
+EXECUTORS = 3
+
+
+def run_job(master: str, folder: str, parallelism: int, count: int) -> dict[str, Any]:
+    """In a process of its own: Spark has one session in each."""
+    sizes: list[int] = []
+    packed = plan_delivery.packed
+
+    def noting(plans: Any) -> bytes:
+        data = packed(plans)
+        sizes.append(len(data))
+        return data
+
+    plan_delivery.packed = noting
+    settings = {
+        "spark.master": master,
+        "spark.executor.cores": "1",
+        "spark.executor.memory": "512m",
+        "execution.checkpointing.dir": folder,
+        "execution.runtime-mode": "STREAMING",
+    }
+    many_subtasks.epochs(parallelism, 12, settings)  # executors register one after the other
+    sizes.clear()
+    measured: dict[str, Any] = many_subtasks.epochs(parallelism, count, settings)
+    return {**measured, "plan_bytes": sizes}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--epochs", type=int, default=80)
+    parser.add_argument("--parallelism", type=int, default=EXECUTORS)
+    parser.add_argument("--timeout", type=int, default=900, help="seconds for each of the two jobs")
+    parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--run", nargs=2, metavar=("MASTER", "FOLDER"), help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.run:
+        told = run_job(*arguments.run, arguments.parallelism, arguments.epochs)
+        print(json.dumps(told), flush=True)
+        return
+    from tests.servers.spark_cluster import spark_cluster
+
+    def measured(name: str, master: str) -> dict[str, Any]:
+        with tempfile.TemporaryDirectory(prefix="penstock-cluster-epochs-") as folder:
+            command = script("cluster_epochs.py", "--run", master, folder, "--epochs", arguments.epochs,
+                             "--parallelism", arguments.parallelism)  # fmt: skip
+            return told_by(name, command, timeout_s=arguments.timeout)
+
+    results = {"local": measured("local", f"local[{EXECUTORS}]")}
+    with spark_cluster(workers=EXECUTORS) as cluster:
+        results["cluster"] = measured("cluster", cluster.url)
+    print(f"{'':8} {'epoch, ms':>10} {'warm':>8} {'plan of an epoch, bytes: first, last 10, most':>48}")
+    for name, told in results.items():
+        sizes = told["plan_bytes"]
+        late = statistics.median(sizes[-10:])
+        print(
+            f"{name:8} {told['epoch_ms']:10.0f} {told['warm']:8.2%} {sizes[0]:20,} {late:13,.0f} {max(sizes):13,}"
+        )
+    ratio = results["cluster"]["epoch_ms"] / results["local"]["epoch_ms"]
+    print(f"an epoch on the cluster takes {ratio:.2f} x of a local one (bar: 1.3)")
+    if arguments.json:
+        arguments.json.write_text(json.dumps(results))
+
+
+if __name__ == "__main__":
+    main()
