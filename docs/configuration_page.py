@@ -32,6 +32,45 @@ OURS = {
     "penstock.web.sample.enable": "Whether the dashboard may show rows of a vertex.",
 }
 
+_PROCESSES = (
+    "Flink's own processes and their memory. Spark's driver and executors are there instead: `spark.*` keys."
+)
+_PLANS = "How Flink plans queries and batch jobs. Spark plans those of batch mode: `spark.sql.*` keys."
+_CHECKPOINTS = (
+    "How Flink's checkpoints travel and are stored. Here the end of an epoch is one, with nothing under way."
+)
+_CALLS = "Asynchronous calls other than of scalar functions: they have no settings here."
+WITHOUT_EFFECT = {
+    "": _PROCESSES,
+    "execution.batch": _PLANS,
+    "execution.sort": _PLANS,
+    "slow-task-detector.": _PLANS,
+    "table.": "SQL: what is Flink's own way to run or to store something.",
+    "table.optimizer.": _PLANS,
+    "table.exec.resource.": "Memory and parallelism of operators: `parallelism.default` counts for queries too.",
+    "table.exec.async-": _CALLS,
+    "table.exec.mini-batch.": "An epoch is a mini-batch: `execution.epoch.target` is its length.",
+    "table.exec.spill": _PLANS,
+    "table.exec.sort.": _PLANS,
+    "table.exec.local-hash-agg.": _PLANS,
+    "execution.checkpointing.": _CHECKPOINTS,
+    "execution.state-recovery.": _CHECKPOINTS,
+    "execution.async-state.": "Asynchronous state: state is in the worker's own files here, and read at once.",
+    "state.": "State: there is no latency of single accesses to watch.",
+    "events.": "Events and traces: only metrics have reporters here.",
+    "traces.": "Events and traces: only metrics have reporters here.",
+    "python.": "How Flink's Java processes talk to Python ones. Here everything runs in Python.",
+    "pipeline.": "Serializers, classes and names of Java's; types decide how values are encoded.",
+    "pipeline.watermark-alignment.": "Buffers of Flink's alignment of watermarks.",
+    "metrics.": "Metrics that are not there: latency marks, the machine's resources, Flink's query service.",
+    "rest.": "REST: threads, caches and retries of Flink's server and client.",
+    "rest.flamegraph.": "Flame graphs and the profiler of Flink's dashboard.",
+    "rest.profiling.": "Flame graphs and the profiler of Flink's dashboard.",
+    "materialized-table.": "Materialized tables, which are not supported.",
+    "workflow-scheduler.": "Materialized tables, which are not supported.",
+}
+"""Why a key does nothing, by the beginning of its name; the longest one counts."""
+
 _HEAD = """# Configuration
 
 Set keys with `-D key=value` (`penstock run`, `penstock sql`), in the environment's `Configuration`, or by `SET` in
@@ -59,10 +98,23 @@ def written() -> str:
     silent = sorted({*silent, *(row[0] for row in rows if row[0] not in used)})
     parts += [
         "## Accepted, without effect",
-        "They tune what is not there (Flink's processes, its network, its memory). Programs may set them.",
-        "\n".join(f"- `{key}`" for key in silent),
+        "They tune what is not there. Programs may set them; nothing changes, and nobody is told.",
+        *_by_reason(silent),
     ]
     return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _by_reason(keys: list[str]) -> list[str]:
+    """A paragraph and a list for each reason for which keys do nothing."""
+    groups: dict[str, list[str]] = {}
+    for key in keys:
+        prefix = max((p for p in WITHOUT_EFFECT if key.startswith(p)), key=len, default="")
+        groups.setdefault(WITHOUT_EFFECT[prefix], []).append(key)
+    order = list(dict.fromkeys(WITHOUT_EFFECT.values()))
+    return [
+        f"**{reason}**\n\n" + "\n".join(f"- `{key}`" for key in groups[reason])
+        for reason in sorted(groups, key=order.index)
+    ]
 
 
 def _sections() -> dict[str, list[tuple[str, str, str, str]]]:
@@ -79,11 +131,23 @@ def _sections() -> dict[str, list[tuple[str, str, str, str]]]:
 
 
 def _named_in_code() -> set[str]:
-    """Keys that some module writes out, as a whole or behind a prefix that it joins."""
-    files = [p for p in (ROOT / "penstock").rglob("*.py") if p.name != "pyflink_api.py"]
-    text = "\n".join(path.read_text(encoding="utf-8") for path in files)
-    quoted = set(re.findall(r"[\"'`]([a-z][\w-]*(?:\.[\w-]+)+)[\"'`]", text))
-    return quoted | {f"restart-strategy.{name}" for name in quoted}
+    """Keys that some module writes out, as a whole or as a prefix and a rest that it joins."""
+    names: set[str] = set()
+    for path in (ROOT / "penstock").rglob("*.py"):
+        if path.name != "pyflink_api.py":
+            names |= _names_in(path.read_text(encoding="utf-8"))
+    return names | {f"restart-strategy.{name}" for name in names}
+
+
+def _names_in(text: str) -> set[str]:
+    """
+    >>> sorted(_names_in('P = "a.b."; get(P + "c"); get("x.y"); get(f"m.{kind}"); KINDS = {"jm": 1}; MODE = "mode"'))
+    ['a.b.c', 'a.b.jm', 'a.b.mode', 'c', 'jm', 'm.c', 'm.jm', 'm.mode', 'mode', 'x.y']
+    """
+    names = set(re.findall(r"[\"'`]([a-z][\w-]*(?:\.[\w-]+)*)[\"'`]", text))
+    prefixes = set(re.findall(r"[\"'`]([a-z][\w-]*(?:\.[\w-]+)*\.)[\"'`{]", text))
+    rests = {name for name in names if "." not in name} | set(re.findall(r"\}([a-z][\w.-]*)[\"']", text))
+    return names | {prefix + rest for prefix in prefixes for rest in rests}
 
 
 def _table(rows: list[tuple[str, str, str, str]], meaning: dict[str, str] | None = None) -> str:
