@@ -83,11 +83,11 @@ class ExecutionConfig:
         return self._set(PipelineOptions.AUTO_WATERMARK_INTERVAL, Duration.of_millis(interval))
 
     def get_latency_tracking_interval(self) -> int:
-        """What was set; it has no effect: there are no latency marks."""
+        """Milliseconds between two latency markers of a source; 0: none are sent."""
         return self._get(_LATENCY_INTERVAL).to_millis()  # type: ignore[no-any-return]
 
     def set_latency_tracking_interval(self, interval: int) -> ExecutionConfig:
-        """Kept, without effect here: an epoch's times are in the job's statistics."""
+        """How often, in milliseconds, a source sends a marker that measures the way to each operator; 0: never."""
         return self._set(_LATENCY_INTERVAL, Duration.of_millis(max(0, interval)))
 
     def get_global_job_parameters(self) -> dict[str, str]:

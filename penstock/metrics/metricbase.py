@@ -14,8 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from penstock.common.errors import ValidationError
+from penstock.metrics.samples import Group, summary
 
-__all__ = ["Counter", "Distribution", "Gauge", "Meter", "Metric", "MetricGroup"]
+__all__ = ["Counter", "Distribution", "Gauge", "Histogram", "Meter", "Metric", "MetricGroup"]
 
 Snapshot = dict[str, Any]
 _log = logging.getLogger(__name__)
@@ -152,6 +153,28 @@ class Distribution(Metric):
         self._min, self._max = known["min"], known["max"]
 
 
+class Histogram(Metric):
+    """How its last `window` values are spread; the count is of all."""
+
+    kind = "histogram"
+
+    def __init__(self, window: int = 128) -> None:
+        self._count = 0
+        self._last: deque[float] = deque(maxlen=max(1, window))
+
+    def update(self, value: float) -> None:
+        """Take one value into account."""
+        self._count += 1
+        self._last.append(value)
+
+    def _values(self) -> Snapshot:
+        return {**summary(self._last), "count": self._count}
+
+    def restore(self, snapshot: Mapping[str, Any] | None) -> None:
+        """Goes on from the count of a checkpoint; how the values were spread is found anew."""
+        self._count = snapshot["count"] if snapshot else 0
+
+
 class MetricGroup:
     """A named place for metrics and further groups; its name and those above it make their identifiers.
 
@@ -169,11 +192,16 @@ class MetricGroup:
         self._metrics: dict[str, Metric] = {}
         self._groups: dict[str, MetricGroup] = {}
         self._restored: Mapping[str, Snapshot] = {}
+        self._path: tuple[Group, ...] = ()
 
     def add_group(self, name: str, extra: str | None = None) -> MetricGroup:
         """The group `name` below this one; with `extra` `name.extra`, and `name` is a variable."""
-        group = self._subgroup(name, {})
-        return group if extra is None else group._subgroup(extra, {f"<{name}>": extra})
+        group = self._subgroup(name, {}, name)
+        if extra is None:
+            return group
+        inner = group._subgroup(extra, {f"<{name}>": extra}, extra)
+        inner._path = (*self._path, (name, extra))
+        return inner
 
     def counter(self, name: str) -> Counter:
         """Registers a counter."""
@@ -194,6 +222,10 @@ class MetricGroup:
         """Registers a distribution."""
         return self._register(name, Distribution, Distribution)
 
+    def histogram(self, name: str, window: int = 128) -> Histogram:
+        """Registers a histogram of the last `window` values. PyFlink has none; operators use it."""
+        return self._register(name, Histogram, lambda: Histogram(window))
+
     def get_metric_identifier(self, metric_name: str) -> str:
         """The full name of a metric of this group."""
         return ".".join((*self._scope, metric_name))
@@ -213,6 +245,8 @@ class MetricGroup:
             identifier = self.get_metric_identifier(name)
             try:
                 found[identifier] = metric.snapshot()
+                if self._path:
+                    found[identifier] |= {"groups": self._path, "name": name}
             except Exception as error:  # a user's function; a broken gauge must not fail the job
                 _log.warning("metric %s cannot be read: %s: %s", identifier, type(error).__name__, error)
         for group in self._groups.values():
@@ -235,10 +269,11 @@ class MetricGroup:
         snapshot = self._restored.get(self.get_metric_identifier(name))
         return snapshot if snapshot is not None and snapshot["type"] == metric.kind else None
 
-    def _subgroup(self, name: str, variables: dict[str, str]) -> MetricGroup:
+    def _subgroup(self, name: str, variables: dict[str, str], step: Group) -> MetricGroup:
         if name not in self._groups:
             self._groups[name] = MetricGroup((*self._scope, name), {**self._variables, **variables})
             self._groups[name]._restored = self._restored
+            self._groups[name]._path = (*self._path, step)
         return self._groups[name]
 
     def _register(self, name: str, kind: type[M], make: Callable[[], M]) -> M:

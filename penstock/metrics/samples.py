@@ -18,20 +18,44 @@ from typing import Any
 
 from penstock.metrics.scope import Scope
 
-__all__ = ["QUANTILES", "Sample", "counter", "gauge", "histogram", "meter"]
+__all__ = ["QUANTILES", "Group", "Sample", "counter", "gauge", "histogram", "meter", "summary"]
 
 QUANTILES = {"p50": 0.5, "p75": 0.75, "p95": 0.95, "p98": 0.98, "p99": 0.99, "p999": 0.999}
 _SUMMARIES = ("count", "sum", "min", "max", "mean", "stddev", *QUANTILES)
 
 
+Group = str | tuple[str, str]
+"""A group of metrics: a name, or a variable with its value."""
+
+
 @dataclass(frozen=True)
 class Sample:
-    """A metric's name, groups between scope and name, and its snapshot."""
+    """A metric's name, groups between scope and name, and its snapshot.
+
+    >>> sample = Sample(Scope("tm-job"), "latency", {"type": "counter", "count": 1}, ("a", ("source_id", "s.1")))
+    >>> sample.logical_scope, sample.path, sample.variables
+    ('taskmanager.job.a.source_id', ('a', 'source_id', 's.1'), {'source_id': 's.1'})
+    """
 
     scope: Scope
     name: str
     snapshot: Mapping[str, Any]
-    groups: tuple[str, ...] = ()
+    groups: tuple[Group, ...] = ()
+
+    @property
+    def logical_scope(self) -> str:
+        """Kinds from the outside in; of a variable its name alone."""
+        return ".".join((self.scope.logical, *(g if isinstance(g, str) else g[0] for g in self.groups)))
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The groups' names, and values of variables, for systems that know no labels."""
+        return tuple(name for g in self.groups for name in ((g,) if isinstance(g, str) else g))
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """Those of its scope, and of its groups."""
+        return {**self.scope.variables, **dict(g for g in self.groups if not isinstance(g, str))}
 
     @property
     def kind(self) -> str:
@@ -75,9 +99,14 @@ def meter(count: int, rate: float) -> dict[str, Any]:
 
 def histogram(values: Iterable[float]) -> dict[str, Any]:
     """What Flink's histograms tell of their values."""
+    return {"type": "histogram", **summary(values)}
+
+
+def summary(values: Iterable[float]) -> dict[str, Any]:
+    """How values are spread; of none only that there are none."""
     known = sorted(values)
     if not known:
-        return {"type": "histogram", "count": 0}
+        return {"count": 0}
     mean = sum(known) / len(known)
     variance = sum((value - mean) ** 2 for value in known) / len(known)
     found = {
@@ -85,4 +114,4 @@ def histogram(values: Iterable[float]) -> dict[str, Any]:
         "stddev": math.sqrt(variance),
     }  # fmt: skip
     quantiles = {name: known[min(len(known) - 1, int(q * len(known)))] for name, q in QUANTILES.items()}
-    return {"type": "histogram", **found, **quantiles}
+    return {**found, **quantiles}

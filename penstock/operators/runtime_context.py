@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.common.errors import ValidationError
 from penstock.functions.base import DistributedCache, RuntimeContext
 from penstock.operators.base import OperatorContext
+from penstock.operators.state_latency import StateLatency
 
 if TYPE_CHECKING:
     from penstock.metrics import MetricGroup
@@ -109,7 +110,10 @@ class StreamingRuntimeContext(RuntimeContext):
             )
         state = backend.get_partitioned_state(descriptor)
         self.keyed_states[descriptor.name] = state
-        return state
+        latency = StateLatency.of(self._context.configuration)
+        if latency is None:
+            return state
+        return latency.tracked(state, descriptor.kind, descriptor.name, self._context.metrics)
 
 
 class StatelessRuntimeContext(StreamingRuntimeContext):

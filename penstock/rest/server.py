@@ -196,7 +196,9 @@ def open_port(address: str, candidates: Sequence[int]) -> socket.socket:
     problem: OSError | None = None
     for port in candidates:
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        candidate = socket.socket(family, socket.SOCK_STREAM)
+        # With TCP by name: asyncio sends without delay only on sockets that say what they are. An answer has two
+        # parts, and the second would wait for the client's acknowledgement of the first, 40 ms.
+        candidate = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         candidate.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             candidate.bind((address, port))

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import array
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from penstock.common.codecs import Codec, compile_codec
 from penstock.common.errors import InvariantError, TypeMismatchError
@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 # task of a big batch job streams its output instead of holding it.
 PARCEL_VALUES = 20_000
 
-WATERMARK, IDLE, END = 0, 1, 2
+WATERMARK, IDLE, END, LATENCY = 0, 1, 2, 3
 _SHOWN = 200
+L = TypeVar("L")
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,10 @@ class ChannelStatus:
 
 
 class Mark(NamedTuple):
-    """A watermark (value: time), idleness (value: 0 or 1) or the end, before value number `position`."""
+    """A watermark (value: time), idleness (value: 0 or 1) or the end, before value number `position`.
+
+    Or a marker that measures how long its way is (`latency.py`); that one goes to one target only.
+    """
 
     position: int
     kind: int
@@ -101,6 +105,11 @@ class ExchangeWriter:
     def mark(self, kind: int, value: int = 0) -> None:
         for lane in self._lanes.values():
             lane.marks.append(Mark(len(lane.values), kind, value))
+
+    def mark_one(self, kind: int, value: int) -> None:
+        """Sends a mark to one target, by its value."""
+        lane = one_of(self._lanes, value)
+        lane.marks.append(Mark(len(lane.values), kind, value))
 
     def _send(self, target: int, values: list[Any], timestamps: Timestamps) -> None:
         lane = self._lanes[target]
@@ -180,6 +189,12 @@ class _Lane:
         self.values = []
         self.timestamps = None
         self.marks = []
+
+
+def one_of(lanes: Mapping[int, L], value: int) -> L:
+    """One of the targets, another one for another value."""
+    # Fibonacci's multiplier: values that are a whole number of seconds apart do not meet the same target each time.
+    return lanes[list(lanes)[((value * 0x9E3779B97F4A7C15) >> 40) % len(lanes)]]
 
 
 def first_status(first: Parcel) -> ChannelStatus:
@@ -274,6 +289,8 @@ def _after(status: ChannelStatus, mark: Mark) -> ChannelStatus:
         return ChannelStatus(max(status.watermark, mark.value), status.idle, status.ended)
     if mark.kind == IDLE:
         return ChannelStatus(status.watermark, bool(mark.value), status.ended)
+    if mark.kind == LATENCY:
+        return status
     return ChannelStatus(status.watermark, status.idle, True)
 
 

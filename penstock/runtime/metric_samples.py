@@ -21,7 +21,7 @@ from penstock.graph.stages import Stage
 from penstock.metrics.samples import Sample, counter, gauge, histogram, meter
 from penstock.metrics.scope import Scope
 from penstock.runtime.history import now_ms
-from penstock.runtime.metric_values import COUNTED, job_values, task_values
+from penstock.runtime.metric_values import COUNTED, is_latency, job_values, task_values
 from penstock.runtime.rates import Rates
 from penstock.runtime.statistics import JobStatistics, OperatorTotals, SubtaskTotals
 
@@ -116,8 +116,12 @@ class JobMetrics:
                 if pending is not None:
                     yield Sample(scope, "pendingRecords", gauge(pending))
         for identifier, snapshot in stats.metrics.get(key, {}).get("metrics", {}).items():
-            *groups, name = identifier.split(".")
-            yield Sample(scope, name, snapshot, tuple(groups))
+            # As in Flink it is the job that tells of latencies, since they are of a way through several tasks.
+            owner = self._job_at(task) if is_latency(snapshot) else scope
+            yield Sample(owner, snapshot.get("name", identifier), snapshot, snapshot.get("groups", ()))
+
+    def _job_at(self, task: Mapping[str, str]) -> Scope:
+        return Scope("tm-job", {**self._job, "host": task["host"], "tm_id": task["tm_id"]})
 
     def _flow(self, scope: Scope, key: tuple[Any, int], totals: OperatorTotals) -> Iterator[Sample]:
         runs = self._stats.lifecycle.end_ms < 0

@@ -5,14 +5,16 @@ Reporters (`metric_samples.py`) and the REST interface (`rest/views/metrics.py`)
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from penstock.common.ids import MIN_WATERMARK
 from penstock.graph.stages import Stage
+from penstock.metrics.samples import QUANTILES
 from penstock.runtime.history import now_ms
 from penstock.runtime.statistics import JobStatistics, SubtaskTotals
 
-__all__ = ["COUNTED", "job_values", "task_values", "time_shares"]
+__all__ = ["COUNTED", "histogram_values", "is_latency", "job_values", "task_values", "time_shares"]
 
 COUNTED = ("numRecordsIn", "numRecordsOut", "numBytesIn", "numBytesOut")
 """Counters of a task, in the order of `SubtaskTotals.numbers`; each has a rate, `…PerSecond`."""
@@ -23,7 +25,36 @@ _HELD_BACK = 0.5
 
 def job_values(stats: JobStatistics) -> dict[str, Any]:
     """What Flink's JobManager tells of a job."""
-    return {**_times(stats), **_checkpoints(stats)}
+    return {**_times(stats), **_checkpoints(stats), **_latencies(stats)}
+
+
+def _latencies(stats: JobStatistics) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for reported in list(stats.metrics.values()):
+        for identifier, snapshot in reported.get("metrics", {}).items():
+            if is_latency(snapshot):
+                found |= histogram_values(identifier, snapshot)
+    return found
+
+
+def is_latency(snapshot: Mapping[str, Any]) -> bool:
+    """Whether it tells of markers from sources (`latency.py`): the job tells of them, not the operator."""
+    groups = snapshot.get("groups", ())
+    return len(groups) > 1 and groups[0] == "latency" and groups[-1][0] == "operator_subtask_index"
+
+
+def histogram_values(name: str, snapshot: Mapping[str, Any]) -> dict[str, Any]:
+    """A histogram's numbers under the names that Flink's REST interface gives them."""
+    parts = {
+        "count": "count",
+        "mean": "mean",
+        "stddev": "stddev",
+        "min": "min",
+        "max": "max",
+        "median": "p50",
+    }
+    parts |= {quantile: quantile for quantile in QUANTILES if quantile != "p50"}
+    return {f"{name}_{part}": snapshot[held] for part, held in parts.items() if held in snapshot}
 
 
 def _times(stats: JobStatistics) -> dict[str, Any]:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 from penstock.common.ids import MAX_WATERMARK
 from penstock.operators.base import Operator, Output
 from penstock.runtime.batch_sort import KeySortedBuffer
-from penstock.runtime.exchange import END, IDLE, WATERMARK, ChannelStatus, Mark
+from penstock.runtime.exchange import END, IDLE, LATENCY, WATERMARK, ChannelStatus, Mark
 from penstock.runtime.valve import Valve
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from penstock.runtime.latency import LatencyOf
     from penstock.runtime.sampling import Tap
 
 
@@ -86,6 +87,14 @@ class NodeOutput(Output):
             self.status = ChannelStatus(self.status.watermark, self.status.idle, True)
             self._announce_mark(END, 0)
 
+    def emit_latency(self, marker: int) -> None:
+        """Sends a marker on its way."""
+        for node, channel in self._channels:
+            node.receive_mark(channel, LATENCY, marker)
+        for group in self._writers.values():
+            for writer in group:
+                writer.mark_one(LATENCY, marker)
+
     def _announce_mark(self, kind: int, value: int) -> None:
         for node, channel in self._channels:
             node.receive_mark(channel, kind, value)
@@ -105,6 +114,7 @@ class NodeRuntime:
         self.tap: Tap | None = None
         self.snapshot_ms = 0.0
         self.opened = False
+        self.latency: LatencyOf | None = None
         self._sorter = sorter
         self._edge_inputs: dict[Hashable, int] = {}
         self._process = operator.process_batch if sorter is None else sorter.add
@@ -145,11 +155,19 @@ class NodeRuntime:
         elif kind == IDLE:
             self._move(self.valve.set_idle(channel, bool(value)))
             self.operator.on_idle(self.valve.all_idle)
+        elif kind == LATENCY:
+            self._note_latency(value)
         elif self.valve.end(channel):
             if self._sorter is None:
                 self.operator.end_input(self._edge_inputs[channel])
             if self.valve.all_ended:
                 self._finish()
+
+    def _note_latency(self, marker: int) -> None:
+        context = self.operator.context
+        if self.latency is not None:
+            self.latency.note(marker, context.metrics, str(context.uid), context.subtask_index)
+        self.output.emit_latency(marker)
 
     def receive_from(self, channel: Hashable, mark: Mark) -> None:
         self.receive_mark(channel, mark.kind, mark.value)

@@ -39,6 +39,7 @@ from penstock.runtime.attempts import ENDED, number_of
 from penstock.runtime.batch_sort import KeySortedBuffer
 from penstock.runtime.exchange import ChannelStatus, ExchangeWriter, Parcel
 from penstock.runtime.feeding import Feeding, Incoming
+from penstock.runtime.latency import LatencyMarker, LatencyOf, LatencySettings
 from penstock.runtime.node import NodeOutput, NodeRuntime
 from penstock.runtime.plan import (
     JobDefinition,
@@ -94,6 +95,8 @@ class StageInstance:
         self._clock = EpochClock()
         self._storage: CheckpointStorage = job.storage
         self._writers: list[tuple[int, Any]] = []
+        self._latency = LatencySettings.of(job.configuration)
+        self._marked_ms: dict[int, int] = {}
         self.nodes: dict[int, NodeRuntime] = {
             node_id: self._make_node(job.graph.nodes[node_id], attempt_number) for node_id in stage.acts[act]
         }
@@ -119,6 +122,8 @@ class StageInstance:
         runtime = NodeRuntime(operator, output, sorter)
         unkeyed = {i for i, selector in enumerate(node.key_selectors) if selector is None}
         runtime.leave_unsorted(frozenset(unkeyed) if sorter else frozenset())
+        if self._latency.interval_ms > 0:
+            runtime.latency = LatencyOf(self.job.graph, self._latency)
         return runtime
 
     def _make_context(self, node: StreamNode, attempt_number: int) -> OperatorContext:
@@ -322,6 +327,7 @@ class StageInstance:
             done = progress.setdefault(node_id, [])
             operator.assign(plan.assigned)
             operator.begin_reading(limit_ms)
+            self._mark_time(node_id, node)
             for _ in operator.emit_waiting():
                 yield
             for read in plan.reads:
@@ -332,6 +338,13 @@ class StageInstance:
             if plan.last and sum(p.finished for p in done) == len(plan.assigned):
                 node.end()
                 yield
+
+    def _mark_time(self, node_id: int, node: NodeRuntime) -> None:
+        """A marker goes before what a source reads now, if somebody wants to know how long its way is."""
+        sent_ms = None if self.job.batch_mode else self._latency.due(self._marked_ms.get(node_id, 0))
+        if sent_ms is not None:
+            self._marked_ms[node_id] = sent_ms
+            node.output.emit_latency(LatencyMarker(sent_ms, node_id, self.subtask).packed())
 
     # -- what leaves the task ------------------------------------------------------------------------
 

@@ -59,6 +59,7 @@ from penstock.runtime.epoch_inputs import keep_definition
 from penstock.runtime.identity import JobIdentity, choose_identity, mark_ended
 from penstock.runtime.job_description import JobDescription
 from penstock.runtime.job_list import listing
+from penstock.runtime.latency import LatencySettings
 from penstock.runtime.open_lineage import lineage_telling
 from penstock.runtime.pacing import COMFORTABLE_BYTES, LIMIT_FACTOR, Pacing
 from penstock.runtime.plan import JobDefinition
@@ -120,6 +121,7 @@ def submit_job(
     check_configuration(configuration)
     reporting.check(configuration)
     lineage_telling.check(configuration.to_dict())
+    LatencySettings.of(configuration.to_dict())
     collect_dependencies(configuration.to_dict())
     graph = _stream_graph(sinks, configuration)
     place = _Place.choose(configuration, job_name, graph)

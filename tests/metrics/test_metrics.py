@@ -13,7 +13,14 @@ def test_identifiers_are_made_of_the_groups_above():
     group = MetricGroup(("job", "map", "0"))
     inner = group.add_group("my").add_group("shard", "7")
     inner.counter("n").inc(2)
-    assert group.snapshot() == {"job.map.0.my.shard.7.n": {"type": "counter", "count": 2}}
+    assert group.snapshot() == {
+        "job.map.0.my.shard.7.n": {
+            "type": "counter",
+            "count": 2,
+            "groups": ("my", ("shard", "7")),
+            "name": "n",
+        }
+    }
     assert inner.get_metric_identifier("n") == "job.map.0.my.shard.7.n"
     assert inner.get_all_variables() == {"<shard>": "7"} and group.get_all_variables() == {}
     assert inner.get_scope_components() == ["job", "map", "0", "my", "shard", "7"]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import pathlib
+import socket
 import uuid
 from typing import Any
 
 import httpx
 import pytest
 
-from penstock.rest.server import JobServer
+from penstock.rest.server import JobServer, open_port
 from penstock.runtime.running_job import RunningJob
 from tests.rest.jobs import counting_job, wait_for
 
@@ -258,3 +260,21 @@ def test_a_savepoint_is_disposed_of_and_other_folders_are_not(
         trigger = client.post("/savepoint-disposal", json={"savepoint-path": str(path)}).json()["request-id"]
         wait_for(lambda t=trigger: get(client, f"/savepoint-disposal/{t}")["status"]["id"] == "COMPLETED")
         assert path.exists() is kept
+
+
+def test_the_second_part_of_an_answer_does_not_wait_for_an_acknowledgement() -> None:
+    async def delays() -> bool:
+        accepted: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+
+        def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            used: socket.socket = writer.get_extra_info("socket")
+            accepted.set_result(not used.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        with open_port("127.0.0.1", [0]) as listening:
+            async with await asyncio.start_server(connected, sock=listening):
+                _, writer = await asyncio.open_connection(*listening.getsockname())
+                writer.close()
+                return await accepted
+
+    assert not asyncio.run(delays())

@@ -55,7 +55,7 @@ class OpenTelemetryReporter(MetricReporter):
             point = self._point(sample, now_ns)
             if point is not None:
                 form, extra, data = point
-                name = ".".join(("flink", sample.scope.logical, *sample.groups, sample.name))
+                name = ".".join(("flink", sample.logical_scope, sample.name))
                 entry = metrics.setdefault((name, form), {"name": name, form: {"dataPoints": [], **extra}})
                 entry[form]["dataPoints"].append(data)
         return {

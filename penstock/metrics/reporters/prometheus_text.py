@@ -28,8 +28,8 @@ def exposition(samples: Iterable[Sample], settings: ReporterSettings) -> str:
         lines = _lines(sample, settings, filtered)
         if lines:
             name, kind = _name(sample), _type(sample)
-            scope = ".".join((sample.scope.logical, *sample.groups))
-            family = families.setdefault(name, (kind, f"{sample.name} (scope: {scope})", []))
+            about = f"{sample.name} (scope: {sample.logical_scope})"
+            family = families.setdefault(name, (kind, about, []))
             if family[0] == kind:  # two functions gave one name to different things: the first one counts
                 family[2].extend(lines)
     return "".join(
@@ -59,7 +59,7 @@ def _type(sample: Sample) -> str:
 
 
 def _name(sample: Sample) -> str:
-    return _legal("_".join(("flink", sample.scope.logical.replace(".", "_"), *sample.groups, sample.name)))
+    return _legal("_".join(("flink", sample.logical_scope, sample.name)))
 
 
 def _legal(text: str) -> str:

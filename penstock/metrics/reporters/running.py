@@ -87,9 +87,7 @@ class _Running:
         return [s for s in self._registry.collect() if self._passes(s)]
 
     def _passes(self, sample: Sample) -> bool:
-        return self._filter.accepts(
-            ".".join((sample.scope.logical, *sample.groups)), sample.name, sample.kind
-        )
+        return self._filter.accepts(sample.logical_scope, sample.name, sample.kind)
 
     def _guarded(self, action: Callable[[], object]) -> bool:
         """Runs it; what it raises is told once in a row."""

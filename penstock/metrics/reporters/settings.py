@@ -60,7 +60,7 @@ class ReporterSettings:
     def identifier(self, sample: Sample) -> str:
         """A sample's full name in this reporter's spelling."""
         delimiter = self.get("scope.delimiter")
-        return self.formats.identifier(sample.scope, *sample.groups, sample.name, delimiter=delimiter)
+        return self.formats.identifier(sample.scope, *sample.path, sample.name, delimiter=delimiter)
 
     def labels(self, sample: Sample) -> dict[str, str]:
         """A sample's variables, without those of `scope.variables.excludes` and with the additional ones."""
@@ -69,7 +69,7 @@ class ReporterSettings:
         }
         additional = self.get("scope.variables.additional", "Map", {})
         return {
-            **{name: value for name, value in sample.scope.variables.items() if name not in excluded},
+            **{name: value for name, value in sample.variables.items() if name not in excluded},
             **additional,
         }
 

@@ -14,7 +14,7 @@ from typing import Any
 from penstock.graph.plan import display_name
 from penstock.graph.stages import Stage
 from penstock.rest.views import vertices as v
-from penstock.runtime.metric_values import job_values, task_values
+from penstock.runtime.metric_values import histogram_values, is_latency, job_values, task_values
 from penstock.runtime.statistics import JobStatistics
 
 Values = dict[str, Any]
@@ -47,6 +47,8 @@ def subtask_metrics(stats: JobStatistics, stage: Stage, index: int) -> Values:
             values[f"{prefix}.currentInputWatermark"] = own.watermark
         reported = stats.metrics.get((node.uid, index), {}).get("metrics", {})
         for name, metric in reported.items():
+            if is_latency(metric):
+                continue
             values.update(_reported(f"{prefix}.{name}", metric))
     return values
 
@@ -58,6 +60,8 @@ def _reported(name: str, metric: Mapping[str, Any]) -> Values:
         return {name: metric["count"]}
     if kind == "meter":
         return {name: metric["rate"]}
+    if kind == "histogram":
+        return histogram_values(name, metric)
     if kind == "distribution":
         return {f"{name}_{part}": metric[part] for part in ("count", "sum", "min", "max", "mean")}
     return {name: metric.get("value")}

@@ -22,7 +22,7 @@ from penstock.common.key_hashes import can_hash, key_groups, key_hashes
 from penstock.common.table_type import TableTypeInfo
 from penstock.formats.arrow_rows import RowReader
 from penstock.graph.transformations import PartitionerKind
-from penstock.runtime.exchange import ChannelStatus, Mark, Parcel, first_status
+from penstock.runtime.exchange import ChannelStatus, Mark, Parcel, first_status, one_of
 from penstock.runtime.routing import connects, rescale_targets
 
 if TYPE_CHECKING:
@@ -112,6 +112,11 @@ class TableWriter:
     def mark(self, kind: int, value: int = 0) -> None:
         for lane in self._lanes.values():
             lane.marks.append(Mark(lane.rows, kind, value))
+
+    def mark_one(self, kind: int, value: int) -> None:
+        """Sends a mark to one target, by its value."""
+        lane = one_of(self._lanes, value)
+        lane.marks.append(Mark(lane.rows, kind, value))
 
     def route_table(self, table: pa.Table) -> None:
         for target, mine in self._parts(table):
