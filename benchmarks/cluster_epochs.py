@@ -1,9 +1,10 @@
 """Nearly empty epochs on a standalone cluster of three one-core executors, beside the same job on three local cores.
 
-Prints the median epoch of both and their ratio (bar: 1.3), how often subtasks found their state in the memory of
-their process once all executors were there (bar: 99 %), and how large the plan is that each task of an epoch gets
-from the driver, early and late in the job. The cluster is started on this machine, from the pyspark package.
-usage: cluster_epochs.py [--epochs 80] [--parallelism 3] [--timeout 900] [--json FILE]
+Prints the median of the first 50 and of the last 100 epochs of both and the ratio of the latter (bar: 1.3; three new
+JVMs take longer than one until their code is compiled), how often subtasks found their state in the memory of their
+process once all executors were there (bar: 99 %), and how large the plan is that each task of an epoch gets from the
+driver, early and late in the job. The cluster is started on this machine, from the pyspark package.
+usage: cluster_epochs.py [--epochs 400] [--parallelism 3] [--timeout 900] [--json FILE]
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def run_job(master: str, folder: str, parallelism: int, count: int) -> dict[str,
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--epochs", type=int, default=80)
+    parser.add_argument("--epochs", type=int, default=400)
     parser.add_argument("--parallelism", type=int, default=EXECUTORS)
     parser.add_argument("--timeout", type=int, default=900, help="seconds for each of the two jobs")
     parser.add_argument("--json", type=pathlib.Path)
@@ -72,14 +73,17 @@ def main() -> None:
     results = {"local": measured("local", f"local[{EXECUTORS}]")}
     with spark_cluster(workers=EXECUTORS) as cluster:
         results["cluster"] = measured("cluster", cluster.url)
-    print(f"{'':8} {'epoch, ms':>10} {'warm':>8} {'plan of an epoch, bytes: first, last 10, most':>48}")
+    print(f"{'':8} {'first 50, ms':>12} {'last 100':>9} {'of that Spark':>14} {'tasks':>6} {'warm':>8} "
+          f"{'plan, bytes: first, last 10, most':>36}")  # fmt: skip
     for name, told in results.items():
-        sizes = told["plan_bytes"]
-        late = statistics.median(sizes[-10:])
+        sizes, each = told["plan_bytes"], told["each_ms"]
+        told["late_ms"] = statistics.median(each[-many_subtasks.LATE :])
         print(
-            f"{name:8} {told['epoch_ms']:10.0f} {told['warm']:8.2%} {sizes[0]:20,} {late:13,.0f} {max(sizes):13,}"
+            f"{name:8} {statistics.median(each[:50]):12.0f} {told['late_ms']:9.0f} {told['launching_ms']:14.0f} "
+            f"{told['working_ms']:6.0f} {told['warm']:8.2%} {sizes[0]:14,} {statistics.median(sizes[-10:]):11,.0f} "
+            f"{max(sizes):9,}"
         )
-    ratio = results["cluster"]["epoch_ms"] / results["local"]["epoch_ms"]
+    ratio = results["cluster"]["late_ms"] / results["local"]["late_ms"]
     print(f"an epoch on the cluster takes {ratio:.2f} x of a local one (bar: 1.3)")
     if arguments.json:
         arguments.json.write_text(json.dumps(results))

@@ -32,6 +32,7 @@ from penstock.runtime.spark.session import get_spark
 
 ROWS_PER_SUBTASK = 4
 WARM_UP = 4
+LATE = 100
 
 
 class Trickle(Source):
@@ -83,7 +84,7 @@ class Count(KeyedProcessFunction):
         self.count.update((self.count.value() or 0) + 1)
 
 
-def epochs(parallelism: int, count: int, settings: dict[str, str]) -> dict[str, float]:
+def epochs(parallelism: int, count: int, settings: dict[str, str]) -> dict[str, Any]:
     configuration = Configuration()
     for key, value in settings.items():
         configuration.set_string(key, value)
@@ -100,6 +101,9 @@ def epochs(parallelism: int, count: int, settings: dict[str, str]) -> dict[str, 
         "epoch_ms": statistics.median(t.total_ms for t in timings),
         "work_ms": statistics.median(t.busy_ms for t in timings),
         "warm": sum(t.warm for t in timings) / sum(t.subtasks for t in timings),
+        "each_ms": [t.total_ms for t in timings],
+        "launching_ms": statistics.median(t.launching_ms for t in timings[-LATE:]),
+        "working_ms": statistics.median(t.working_ms for t in timings[-LATE:]),
     }
 
 
@@ -132,6 +136,7 @@ def main() -> None:
     print(f"{'subtasks':>9s} {'epoch':>9s} {'bare job':>9s} {'ratio':>6s} {'warm':>7s}   (medians, ms)")
     for parallelism in arguments.parallelism:
         measured = epochs(parallelism, arguments.epochs, settings)
+        measured.pop("each_ms")
         measured |= {"parallelism": parallelism, "bare_ms": bare(context, parallelism, 6)}
         results.append(measured)
         ratio = measured["epoch_ms"] / measured["bare_ms"]
