@@ -43,6 +43,7 @@ def run_job(master: str, folder: str, parallelism: int, count: int) -> dict[str,
         "spark.executor.memory": "512m",
         "execution.checkpointing.dir": folder,
         "execution.runtime-mode": "STREAMING",
+        "spark.python.daemon.module": "penstock.runtime.spark.daemon",  # the executors have penstock installed
     }
     many_subtasks.epochs(parallelism, 12, settings)  # executors register one after the other
     sizes.clear()

@@ -15,7 +15,7 @@ import statistics
 import sys
 import time
 import urllib.request
-from collections import Counter
+from collections import Counter, deque
 from typing import Any
 
 CONNECTIONS = 16
@@ -67,7 +67,8 @@ def client(url: str, job_id: str, rate: float, seconds: float) -> dict[str, Any]
     """Sends the requests and tells how that went."""
     host, _, port = url.removeprefix("http://").partition(":")
     requests = [f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode() for path in paths_of(url, job_id)]
-    selector, idle = selectors.DefaultSelector(), []
+    selector = selectors.DefaultSelector()
+    idle: deque[Connection] = deque()  # by turns: the server closes a connection that nobody uses for 30 s
     for _ in range(CONNECTIONS):
         connection = Connection(host, int(port))
         selector.register(connection.socket, selectors.EVENT_READ, connection)
@@ -78,7 +79,7 @@ def client(url: str, job_id: str, rate: float, seconds: float) -> dict[str, Any]
     while len(latencies) < total:
         now = time.monotonic()
         while idle and sent < total and began + sent / rate <= now:
-            idle.pop().send(requests[sent % len(requests)], began + sent / rate)
+            idle.popleft().send(requests[sent % len(requests)], began + sent / rate)
             sent += 1
         wait = max(0.0, began + sent / rate - now) if idle and sent < total else 1.0
         for key, _ in selector.select(wait):
