@@ -23,9 +23,9 @@ $(VENV)/.stamp: pyproject.toml
 demo: setup
 	$(BIN)/python examples/demo/auctions.py
 
-# Everything that CI runs, one part after the other. JOBS=2 runs two parts side by side and shows each when it has ended:
-# parts share nothing but packages that they fetch, and each leaves much of a core unused while it waits for Spark.
-JOBS ?= 1
+# Everything that CI runs, two parts side by side; each is shown when it has ended. Parts share nothing but packages that
+# they fetch, and each leaves much of a core unused while it waits for Spark. JOBS=1 runs one after the other.
+JOBS ?= 2
 test: lint
 	$(MAKE) --jobs=$(JOBS) $(if $(filter-out 1,$(JOBS)),--output-sync=target) \
 		types docs-site unit clients conformance-datastream conformance-sql conformance-expressions recovery
