@@ -66,10 +66,17 @@ class Lowering:
 
     # -- streams ---------------------------------------------------------------------------------------
 
-    def stream(self, stream: Stream) -> Transformation:
-        """The rows of a stream where they are made, without an exchange."""
-        parts = self._parts(stream)
-        return parts[0] if len(parts) == 1 else UnionTransformation("Union", parts)
+    def stream(self, stream: Stream, parallelism: int | None = None, evenly: bool = False) -> Transformation:
+        """The rows of a stream for an operator without a key.
+
+        They stay where they are made if the operator has as many subtasks, unless they are to be spread `evenly`.
+        """
+        wanted = parallelism or self.parallelism(stream)
+        parts = [
+            part if node.parallelism == wanted and not evenly else _spread(part, stream)
+            for part, (node, _) in zip(self._parts(stream), linear_parts(stream.plan), strict=True)
+        ]
+        return _together(parts)
 
     def _parts(self, stream: Stream) -> list[Transformation]:
         return [
@@ -123,13 +130,9 @@ class Lowering:
         if node.by_split:
             idle_ms = node.idle_ms
             return self._operator(
-                node,
-                self._parts(node.inputs[0]),
-                lambda: SplitWatermarkTableOperator(width, interval, column, delay, idle_ms),
+                node, lambda: SplitWatermarkTableOperator(width, interval, column, delay, idle_ms)
             )
-        return self._operator(
-            node, self._parts(node.inputs[0]), lambda: WatermarkTableOperator(width, interval, column, delay)
-        )
+        return self._operator(node, lambda: WatermarkTableOperator(width, interval, column, delay))
 
     def _lookup(self, node: LookupNode) -> Transformation:
         stream = node.inputs[0]
@@ -137,17 +140,12 @@ class Lowering:
         input_type = columns_type([f.type for f in stream.fields])
         output_type = columns_type([f.type for f in node.fields])
         node.parallelism = self.parallelism(stream)
-        return self._operator(
-            node, self._parts(stream), lambda: LookupTableOperator(spec, input_type, output_type, width)
-        )
+        return self._operator(node, lambda: LookupTableOperator(spec, input_type, output_type, width))
 
-    def _operator(
-        self, node: PhysicalNode, inputs: list[Transformation], factory: Callable[[], Any]
-    ) -> Transformation:
-        together = inputs[0] if len(inputs) == 1 else UnionTransformation("Union", inputs)
+    def _operator(self, node: PhysicalNode, factory: Callable[[], Any]) -> Transformation:
         return OperatorTransformation(
             node.name,
-            [together],
+            [self.stream(node.inputs[0], node.parallelism)],
             output_type=table_type((*node.fields, *HIDDEN)),
             parallelism=node.parallelism,
             uid=node.uid,
@@ -189,7 +187,7 @@ class Lowering:
             if keeps and len(below) == 1 and is_in_place(node, steps, key, target):
                 return self._local(part, local, node, target)
             arrived.append(by_key(self._local(part, local, node, target), key))
-        return arrived[0] if len(arrived) == 1 else UnionTransformation("Union", arrived)
+        return _together(arrived)
 
     def _local(
         self, part: Transformation, local: LocalStage | None, node: PhysicalNode, target: DeltaNode
@@ -218,25 +216,22 @@ class Lowering:
         changelog: bool = True,
     ) -> SinkTransformation:
         """The end of a query. With `partition_by` equal rows of these columns come to one writer, in order."""
-        mine = self.parallelism(stream)
-        wanted = parallelism or mine
-        parts = [
-            self._towards_sink(part, node.parallelism, wanted, partition_by)
-            for part, (node, _) in zip(self._parts(stream), linear_parts(stream.plan), strict=True)
-        ]
-        together = parts[0] if len(parts) == 1 else UnionTransformation("Union", parts)
-        return SinkTransformation(
-            name, [together], parallelism=wanted, uid=uid, sink=sink, changelog=changelog
-        )
-
-    def _towards_sink(
-        self, part: Transformation, mine: int, wanted: int, partition_by: tuple[int, ...] | None
-    ) -> Transformation:
+        wanted = parallelism or self.parallelism(stream)
         if partition_by:
-            return by_key(part, partition_by)
-        if mine == wanted and partition_by is None:
-            return part
-        return PartitionTransformation("exchange", [part], partitioner=Partitioner(PartitionerKind.REBALANCE))
+            source = _together([by_key(part, partition_by) for part in self._parts(stream)])
+        else:
+            source = self.stream(stream, wanted, evenly=partition_by is not None)
+        return SinkTransformation(name, [source], parallelism=wanted, uid=uid, sink=sink, changelog=changelog)
+
+
+def _together(parts: Sequence[Transformation]) -> Transformation:
+    return parts[0] if len(parts) == 1 else UnionTransformation("Union", parts)
+
+
+def _spread(part: Transformation, stream: Stream) -> Transformation:
+    """Evenly; but rows that are taken back must not overtake themselves, so a subtask's changes all go to one."""
+    kind = PartitionerKind.RESCALE if stream.retracts else PartitionerKind.REBALANCE
+    return PartitionTransformation("exchange", [part], partitioner=Partitioner(kind))
 
 
 def by_key(source: Transformation, columns: tuple[int, ...]) -> Transformation:

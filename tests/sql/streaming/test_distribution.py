@@ -1,8 +1,9 @@
-"""Rows that are where their key belongs are not sent again."""
+"""Rows that are where their key belongs are not sent again; changes keep their order where they are sent."""
 
 from __future__ import annotations
 
 import pathlib
+from collections import Counter
 
 import pytest
 
@@ -14,6 +15,8 @@ from penstock.sql.streaming.linear import linear_parts
 from penstock.sql.streaming.physical import DeltaNode
 from penstock.sql.streaming.planner import Planner
 from penstock.table import EnvironmentSettings, TableEnvironment
+from tests.connectors.scripted import in_this_process
+from tests.runtime.test_rescaled_savepoints import sql
 
 RANKED = "SELECT *, ROW_NUMBER() OVER (PARTITION BY {} ORDER BY v) AS n FROM ({})"
 COUNTED = "SELECT k, COUNT(*) AS c FROM a GROUP BY k"
@@ -92,3 +95,16 @@ def test_the_answer_is_the_same_without_the_exchange(
         elif left.get(key) == value:
             del left[key]
     assert left == {0: 0, 1: 1, 2: 2, 3: 3, 4: 4}
+
+
+def test_changes_of_one_subtask_do_not_overtake_each_other_on_the_way_to_several() -> None:
+    query = """
+      SELECT amount FROM (SELECT amount, ROW_NUMBER() OVER (ORDER BY amount DESC, id) AS r FROM orders) WHERE r = 1
+      UNION ALL SELECT id + 1000 FROM orders WHERE id < 3"""
+    with in_this_process():
+        result = sql(2, query, {"penstock.changelog.detail": "every-change"})
+        there: Counter[int] = Counter()
+        for row in result.collect():
+            there[row[0]] += 1 if str(row.get_row_kind()) in ("+I", "+U") else -1
+            assert there[row[0]] >= 0, f"{row[0]} was taken back before it came"
+    assert +there == Counter([99, 1000, 1001, 1002])
