@@ -65,6 +65,14 @@ def own_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
 
 
 @pytest.fixture
+def heeds_interrupts() -> Iterator[None]:
+    """As in a notebook's kernel; tests that a shell has started in the background ignore SIGINT."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
 def notebook(monkeypatch: pytest.MonkeyPatch) -> Iterator[Notebook]:
     monkeypatch.setattr(jobs, "make_runner", InProcessEpochs)
     monkeypatch.setattr("penstock.cli.sql.worker.running_context", lambda: None)
@@ -99,7 +107,9 @@ def test_changes_are_shown_where_they_are_asked_for_and_a_limit_ends_the_query(n
     wait_for(lambda: not running_jobs())
 
 
-def test_an_interrupt_cancels_the_query_and_keeps_what_was_shown(notebook: Notebook) -> None:
+def test_an_interrupt_cancels_the_query_and_keeps_what_was_shown(
+    notebook: Notebook, heeds_interrupts: None
+) -> None:
     define(notebook, 1_000_000_000)
 
     def interrupt() -> None:
