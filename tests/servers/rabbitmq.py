@@ -70,6 +70,7 @@ class RabbitServer:
             str(self._bin / "erlexec"), "-noinput", "-s", "rabbit", "boot", "-boot", "start_sasl", "+W", "w",
             "-syslog", "logger", "[]", "-syslog", "syslog_error_logger", "false",
             "-kernel", "prevent_overlapping_partitions", "false", "-kernel", "inet_dist_use_interface", "{127,0,0,1}",
+            "-mnesia", "dump_log_time_threshold", "500",
             ready=lambda: self.connect().close(), environment=self._environment,
         )  # fmt: skip
 
@@ -108,9 +109,11 @@ class RabbitServer:
         return found
 
     def knows_for_good(self, queue: str) -> bool:
-        """Whether the queue's definition is on the disk: the broker writes it a while after it has said yes."""
-        data = self._server.folder / "data"
-        tables = [*data.rglob("LATEST.LOG"), *data.rglob("rabbit_durable_queue.DC*")]
+        """Whether the queue's definition is on the disk for good: the broker writes it a while after it has said yes.
+
+        In the log of its transactions it is earlier, but the broker drops that before its tables are written.
+        """
+        tables = (self._server.folder / "data").rglob("rabbit_durable_queue.DC*")
         return any(queue.encode() in path.read_bytes() for path in tables)
 
     def kill(self) -> None:
