@@ -7,6 +7,7 @@ Accumulators are plain objects of the subtask; the runtime reads `accumulators` 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from penstock.common.errors import ValidationError
@@ -26,6 +27,7 @@ class StreamingRuntimeContext(RuntimeContext):
         self._context = context
         self.accumulators: dict[str, Any] = {}
         self.keyed_states: dict[str, Any] = {}
+        self._tracked: dict[str, Any] = {}
 
     def get_task_name(self) -> str:
         return self._context.name
@@ -110,10 +112,18 @@ class StreamingRuntimeContext(RuntimeContext):
             )
         state = backend.get_partitioned_state(descriptor)
         self.keyed_states[descriptor.name] = state
-        latency = StateLatency.of(self._context.configuration)
-        if latency is None:
+        if self._latency is None:
             return state
-        return latency.tracked(state, descriptor.kind, descriptor.name, self._context.metrics)
+        if descriptor.name not in self._tracked:
+            self._tracked[descriptor.name] = self._latency.tracked(
+                state, descriptor.kind, descriptor.name, self._context.metrics
+            )
+        return self._tracked[descriptor.name]
+
+    @cached_property
+    def _latency(self) -> StateLatency | None:
+        """Found once: functions may ask for their state with every element."""
+        return StateLatency.of(self._context.configuration)
 
 
 class StatelessRuntimeContext(StreamingRuntimeContext):
