@@ -148,7 +148,7 @@ class EpochJobs:
     def _build(self) -> RDD[Any]:
         levels = lay_out(self._job.stages, None if self._job.batch_mode else len(self._slots))
         first = len(levels[0])
-        rdd: Any = self._sc.parallelize(range(first), first).mapPartitionsWithIndex(_no_rows)
+        rdd: Any = self._sc.parallelize([], first)
         for level, tasks in enumerate(levels):
             following = levels[level + 1] if level + 1 < len(levels) else None
             rdd = self._level(located(self._sc, rdd, self._slots[: tasks.in_slots]), level, tasks, following)
@@ -232,12 +232,6 @@ def _run_level(source: TaskSource, rows: Iterator[Any]) -> Iterator[bytes]:
 def _pickled(rows: RDD[Any]) -> Any:
     """The JVM's RDD of pickled lists of rows."""
     return rows._jrdd
-
-
-def _no_rows(index: int, rows: Iterator[Any]) -> Iterator[Any]:
-    for _ in rows:  # a worker whose input was left unread is not used again by Spark
-        pass
-    return iter(())
 
 
 def _close_job(job_id: str) -> None:
