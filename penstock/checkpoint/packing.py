@@ -60,6 +60,20 @@ class Packed:
         return replace(handle, deltas=deltas)
 
 
+@dataclass(frozen=True)
+class Compacted:
+    """The oldest files of a handle were written anew as one snapshot (`state/compaction.py`)."""
+
+    chain: tuple[FileRef, ...]
+    file: FileRef
+
+    def adopted(self, handle: KeyedStateHandle) -> KeyedStateHandle | None:
+        """The handle with the snapshot; None if it has changed in another way meanwhile."""
+        if handle.files[: len(self.chain)] != self.chain:
+            return None
+        return replace(handle, snapshot=self.file, deltas=handle.files[len(self.chain) :])
+
+
 def to_pack(handle: KeyedStateHandle) -> tuple[int, tuple[FileRef, ...]] | None:
     """Which deltas are worth packing: where they begin, and the files."""
     old = handle.deltas[: max(0, len(handle.deltas) - KEPT_DELTAS)]

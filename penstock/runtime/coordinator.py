@@ -35,7 +35,7 @@ from penstock.runtime.loop_request import LoopRequest
 from penstock.runtime.pacing import Pacing
 from penstock.runtime.plan import JobDefinition, LevelPlan, SourcePlan, SubtaskReport
 from penstock.runtime.profiling import Profiling
-from penstock.runtime.progress import SINK_STATES, JobProgress, level_plans
+from penstock.runtime.progress import SINK_STATES, JobProgress, level_plans, wants_snapshot
 from penstock.runtime.rescaling import (
     NEW_RESOURCE_AVAILABLE,
     UPDATE_REQUIREMENT,
@@ -361,7 +361,8 @@ class Coordinator:
                 self._packer.discard(packed)
             else:
                 self.progress = self.progress.with_handle(*place, handle)
-        self._packer.ask(self.progress.keyed_handles())
+        handles = self.progress.keyed_handles()
+        self._packer.ask({place: handle for place, handle in handles.items() if not wants_snapshot(handle)})
 
     def _commit(self, progress: JobProgress, commits: dict[OperatorUid, list[Any]]) -> None:
         """The epoch's checkpoint; between two checkpoints the driver alone knows of it, and keeps its output."""

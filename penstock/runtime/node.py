@@ -14,6 +14,7 @@ from penstock.runtime.valve import Valve
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from penstock.runtime.compaction import Compactor
     from penstock.runtime.latency import LatencyOf
     from penstock.runtime.sampling import Tap
 
@@ -113,6 +114,7 @@ class NodeRuntime:
         self.records = 0
         self.tap: Tap | None = None
         self.snapshot_ms = 0.0
+        self.compactor: Compactor | None = None
         self.opened = False
         self.latency: LatencyOf | None = None
         self._sorter = sorter

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.checkpoint.handles import FileRef, OperatorSubtaskState
+from penstock.checkpoint.packing import Compacted
 from penstock.checkpoint.storage import CheckpointStorage
 from penstock.common.ids import EpochId, OperatorUid
 from penstock.connectors.source import ReadLimit, SourceSplit
@@ -139,6 +140,8 @@ class NodeReport:
     dead_letters: tuple[DeadLetter, ...] = ()
     state_ms: float = 0.0
     """How long it took to write its state: the changes, and a snapshot if one was taken."""
+    compacted: Compacted | None = None
+    """A snapshot that was written beside the last epochs."""
 
 
 @dataclass(frozen=True)

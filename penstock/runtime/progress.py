@@ -16,7 +16,15 @@ from penstock.common.ids import EpochId, OperatorUid
 from penstock.common.key_groups import key_group_range
 from penstock.connectors.source import SourceSplit
 from penstock.graph.stream_graph import StreamNode
-from penstock.runtime.plan import JobDefinition, LevelPlan, NodePlan, SourcePlan, SubtaskPlan, SubtaskReport
+from penstock.runtime.plan import (
+    JobDefinition,
+    LevelPlan,
+    NodePlan,
+    NodeReport,
+    SourcePlan,
+    SubtaskPlan,
+    SubtaskReport,
+)
 from penstock.state.backend import KeyedStateRestore
 
 # A snapshot is taken when the deltas since the last one outgrow it, or when there are many of them: so many if it is
@@ -25,6 +33,9 @@ SNAPSHOT_MIN_BYTES = 8 * 1024 * 1024
 SNAPSHOT_DELTAS = 64
 SNAPSHOT_PART = 8
 SNAPSHOT_MAX_DELTAS = 512
+# A state from here on is written beside the epochs, unless that takes so long that deltas have outgrown it by far.
+COMPACT_MIN_BYTES = 32 * 1024 * 1024
+COMPACT_OVERDUE = 4
 
 NO_EPOCH = EpochId(0)
 
@@ -89,7 +100,7 @@ class JobProgress:
             tokens[report.stage, report.subtask] = report.token
             for node in report.nodes:
                 node_id = node_ids[node.uid]
-                states.setdefault(node_id, {})[report.subtask] = node.state
+                states.setdefault(node_id, {})[report.subtask] = _with_compacted(node)
                 for done in node.splits:
                     known = splits[node_id][done.split_id]
                     splits[node_id][done.split_id] = replace(
@@ -166,12 +177,20 @@ class JobProgress:
     ) -> KeyedStateRestore:
         groups = key_group_range(subtask, node.max_parallelism, node.parallelism)
         first, last = groups[0], groups[-1]
-        take_snapshot = bool(handles) and (
-            not _is_exactly(handles, first, last)
-            or wants_snapshot(handles[0])
-            or (not self.claimed and _is_foreign(handles[0], job.storage.root))
+        if not handles:
+            return KeyedStateRestore(self.epoch, first, last)
+        must = not _is_exactly(handles, first, last) or (
+            not self.claimed and _is_foreign(handles[0], job.storage.root)
         )
-        return KeyedStateRestore(self.epoch, first, last, handles, take_snapshot)
+        wants, beside = wants_snapshot(handles[0]), is_written_beside(handles[0])
+        return KeyedStateRestore(
+            self.epoch,
+            first,
+            last,
+            handles,
+            take_snapshot=must or (wants and not beside),
+            compact=wants and beside and not must,
+        )
 
 
 def level_plans(
@@ -193,6 +212,14 @@ def level_plans(
     return plans
 
 
+def _with_compacted(node: NodeReport) -> OperatorSubtaskState:
+    """The state as it was reported, and a snapshot in the place of the files that it replaces."""
+    if node.compacted is None or node.state.keyed is None:
+        return node.state
+    handle = node.compacted.adopted(node.state.keyed)
+    return node.state if handle is None else replace(node.state, keyed=handle)
+
+
 def _is_exactly(handles: tuple[KeyedStateHandle, ...], first: int, last: int) -> bool:
     """True if the files hold the subtask's key groups and no others: new deltas can simply follow them."""
     return len(handles) == 1 and (handles[0].first_key_group, handles[0].last_key_group) == (first, last)
@@ -203,8 +230,19 @@ def _is_foreign(handle: KeyedStateHandle, root: str) -> bool:
     return any(not ref.path.startswith(root + "/") for ref in handle.files)
 
 
+def is_written_beside(handle: KeyedStateHandle) -> bool:
+    """Whether a snapshot of it is a matter for a process beside the epochs (`compaction.py`)."""
+    size = handle.snapshot.size_bytes if handle.snapshot else 0
+    deltas, added = len(handle.deltas), handle.delta_bytes
+    overdue = (
+        added > COMPACT_OVERDUE * max(COMPACT_MIN_BYTES, size)
+        or deltas >= COMPACT_OVERDUE * SNAPSHOT_MAX_DELTAS
+    )
+    return size + added >= COMPACT_MIN_BYTES and not overdue
+
+
 def wants_snapshot(handle: KeyedStateHandle) -> bool:
-    """Whether the next epoch should write the whole state instead of adding to its deltas for ever."""
+    """Whether the whole state should be written instead of adding to its deltas for ever."""
     size = handle.snapshot.size_bytes if handle.snapshot else 0
     deltas, added = len(handle.deltas), handle.delta_bytes
     if added > max(SNAPSHOT_MIN_BYTES, size) or deltas >= SNAPSHOT_MAX_DELTAS:

@@ -22,6 +22,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from penstock.checkpoint.handles import FileRef, KeyedStateHandle, OperatorSubtaskState
+from penstock.checkpoint.packing import Compacted
 from penstock.checkpoint.storage import CheckpointStorage
 from penstock.common.codecs import compile_codec
 from penstock.common.ids import MAX_WATERMARK
@@ -37,6 +38,7 @@ from penstock.operators.sink import SinkOperator
 from penstock.operators.source import SourceOperator
 from penstock.runtime.attempts import ENDED, number_of
 from penstock.runtime.batch_sort import KeySortedBuffer
+from penstock.runtime.compaction import Compactor
 from penstock.runtime.exchange import ChannelStatus, ExchangeWriter, Parcel
 from penstock.runtime.feeding import Feeding, Incoming
 from penstock.runtime.latency import LatencyMarker, LatencyOf, LatencySettings
@@ -122,6 +124,8 @@ class StageInstance:
         runtime = NodeRuntime(operator, output, sorter)
         unkeyed = {i for i, selector in enumerate(node.key_selectors) if selector is None}
         runtime.leave_unsorted(frozenset(unkeyed) if sorter else frozenset())
+        if node.is_keyed:
+            runtime.compactor = Compactor(self._storage, self._file_prefix(node))
         if self._latency.interval_ms > 0:
             runtime.latency = LatencyOf(self.job.graph, self._latency)
         return runtime
@@ -142,7 +146,7 @@ class StageInstance:
                 max_parallelism=node.max_parallelism,
                 key_codec=compile_codec(node.key_type),
                 storage=self._storage,
-                file_prefix=f"shared/{node.uid}-{self.subtask}",
+                file_prefix=self._file_prefix(node),
             )
         return OperatorContext(
             uid=node.uid,
@@ -163,6 +167,10 @@ class StageInstance:
             storage=self._storage,
             dead_letters=DeadLetters.of(job.configuration, node.name, str(node.uid)),
         )
+
+    def _file_prefix(self, node: StreamNode) -> str:
+        """Where the subtask's keyed state lies in checkpoint storage."""
+        return f"shared/{node.uid}-{self.subtask}"
 
     def _wire(self) -> None:
         graph = self.job.graph
@@ -261,8 +269,9 @@ class StageInstance:
             node.snapshot_ms = 0.0
             if context.keyed_state is not None and plan.keyed is not None:
                 began = time.perf_counter()
+                assert node.compactor is not None
                 snapshots[node_id] = context.keyed_state.begin_epoch(
-                    plan.keyed, self._clock.processing_time_ms
+                    node.compactor.heeded(plan.keyed), self._clock.processing_time_ms
                 )
                 if snapshots[node_id] is not None:
                     node.snapshot_ms = (time.perf_counter() - began) * 1000
@@ -396,6 +405,7 @@ class StageInstance:
                     metrics=_metrics(operator),
                     dead_letters=() if (found := operator.context.dead_letters) is None else found.taken(),
                     state_ms=state_ms,
+                    compacted=_compacted(node),
                 )
             )
         busy_ms = (time.perf_counter() - started) * 1000
@@ -464,6 +474,8 @@ class StageInstance:
         """The epoch failed here: forget its changes."""
         self.token = None
         for node in self.nodes.values():
+            if node.compactor is not None:
+                node.compactor.close()
             if isinstance(node.operator, SinkOperator):
                 node.operator.abort()
             if node.operator.context.keyed_state is not None:
@@ -472,10 +484,19 @@ class StageInstance:
     def close(self) -> None:
         """The job is over, or this copy is of no more use."""
         for node in self.nodes.values():
+            if node.compactor is not None:
+                node.compactor.close()
             if node.opened:
                 node.operator.close()
             if node.operator.context.keyed_state is not None:
                 node.operator.context.keyed_state.close()
+
+
+def _compacted(node: NodeRuntime) -> Compacted | None:
+    keyed = node.operator.context.keyed_state
+    if node.compactor is None or keyed is None or node.ended:
+        return None
+    return node.compactor.look(keyed.expiries())
 
 
 def towards_act(stage: Stage, act: int, parcel: Parcel) -> Iterator[Carried | pa.Table]:

@@ -16,7 +16,7 @@ decoded at most once and encoded at most once per epoch.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -37,7 +37,7 @@ class KeyedStateRestore:
 
     `handles` is empty for a new job, has one entry normally, and several after a change of parallelism (each
     is then cut to `first_key_group..last_key_group`, inclusive). `epoch` is the last committed one, 0 if
-    there is none.
+    there is none. `take_snapshot`: all of it is written when the epoch begins; `compact`: beside the epochs.
     """
 
     epoch: EpochId
@@ -45,6 +45,7 @@ class KeyedStateRestore:
     last_key_group: int
     handles: tuple[KeyedStateHandle, ...] = ()
     take_snapshot: bool = False
+    compact: bool = False
 
 
 def next_handle(
@@ -166,6 +167,10 @@ class KeyedStateBackend(ABC):
     @abstractmethod
     def end_epoch(self, epoch: EpochId) -> FileRef | None:
         """Writes the epoch's changes as a delta file; None if nothing changed."""
+
+    @abstractmethod
+    def expiries(self) -> Mapping[str, int]:
+        """Tables of whose records some do not belong into a full snapshot: those last used then, or before."""
 
     @abstractmethod
     def abort_epoch(self) -> None:

@@ -41,20 +41,33 @@ def without_expired(
     records: Iterable[tuple[bytes, bytes]], state: SlotState | None
 ) -> Iterator[tuple[bytes, bytes]]:
     """The records that belong into a full snapshot."""
-    ttl = state.ttl if state is not None else None
-    if ttl is None or not ttl.config.get_cleanup_strategies().in_full_snapshot():
+    limit_ms = expiry_of(state) if state is not None else None
+    if limit_ms is None:
         yield from records
         return
     for key, raw in records:
-        if not _expired(raw, ttl):
+        if not expired_before(raw, limit_ms):
             yield key, raw
 
 
-def _expired(raw: bytes, ttl: Ttl) -> bool:
-    if not raw[0] & HAS_TIMESTAMP:
+def expiry_of(state: SlotState) -> int | None:
+    """Records last used then, or before, do not belong into a full snapshot; None if all of them do."""
+    ttl = state.ttl
+    if ttl is None or not ttl.config.get_cleanup_strategies().in_full_snapshot():
+        return None
+    return ttl.now - ttl.ms
+
+
+def expired_before(raw: bytes | None, limit_ms: int) -> bool:
+    """Whether a record was last used at that time or before."""
+    if raw is None or not raw[0] & HAS_TIMESTAMP:
         return False
     timestamp = unpack_value(raw)[1]
-    return timestamp is not None and ttl.expired(timestamp)
+    return timestamp is not None and timestamp <= limit_ms
+
+
+def _expired(raw: bytes, ttl: Ttl) -> bool:
+    return expired_before(raw, ttl.now - ttl.ms)
 
 
 def _records_per_access(ttl: Ttl) -> int:

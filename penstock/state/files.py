@@ -12,7 +12,7 @@ and is verified by checkpoint storage on every read.
 
 from __future__ import annotations
 
-import heapq
+import bisect
 import itertools
 import struct
 import threading
@@ -206,22 +206,57 @@ def merged_records(
     last_group: int,
     wanted: Wanted = ALL,
 ) -> Iterator[Record]:
-    """What a chain of files (name and bytes, oldest first) amounts to: sorted, the newest change of each key.
+    """What a chain of files (name and bytes, oldest first) amounts to: sorted, the newest change of each key."""
+    for table, keys, values in merged_blocks(files, first_group, last_group, wanted):
+        for key, value in zip(keys, values, strict=True):
+            yield table, key, value
 
-    The files are sorted, so this is a merge: it needs one block of each in memory.
+
+def merged_blocks(
+    files: Sequence[tuple[str, Slices]],
+    first_group: int,
+    last_group: int,
+    wanted: Wanted = ALL,
+) -> Iterator[tuple[str, list[bytes], list[bytes]]]:
+    """The same, block by block.
+
+    The files are sorted, so this is a merge: it needs one block of each in memory. All of them are taken as far as
+    the block that ends first.
     """
+    blocks = (read_blocks(data, first_group, last_group, name, wanted) for name, data in files)
+    cursors = [cursor for cursor in map(_Cursor, blocks) if cursor.keys]
+    while cursors:
+        table = min(cursor.table for cursor in cursors)
+        here = [cursor for cursor in cursors if cursor.table == table]
+        bound = min(cursor.keys[-1] for cursor in here)
+        newest: dict[bytes, bytes | None] = {}
+        for cursor in here:
+            newest.update(cursor.taken(bound))
+        found = sorted(newest) if len(here) > 1 else newest
+        records = [(key, value) for key in found if (value := newest[key]) is not None]
+        if records:
+            yield table, [key for key, _ in records], [value for _, value in records]
+        cursors = [cursor for cursor in cursors if cursor.keys]
 
-    def newest_first(age: int, name: str, data: Slices) -> Iterator[tuple[str, bytes, int, bytes | None]]:
-        for table, key, value in read_records(data, first_group, last_group, name, wanted):
-            yield table, key, -age, value
 
-    streams = [newest_first(age, name, data) for age, (name, data) in enumerate(files)]
-    before = None
-    for table, key, _, value in heapq.merge(*streams, key=lambda record: record[:3]):
-        if (table, key) != before:
-            before = (table, key)
-            if value is not None:
-                yield table, key, value
+class _Cursor:
+    """How far a file has been merged: the rest of its current block, without keys at the file's end."""
+
+    def __init__(self, blocks: Iterator[tuple[str, list[bytes], list[bytes | None]]]) -> None:
+        self._blocks = blocks
+        self._next()
+
+    def _next(self) -> None:
+        self.table, self.keys, self._values = next(self._blocks, ("", [], []))
+        self._at = 0
+
+    def taken(self, bound: bytes) -> Iterator[tuple[bytes, bytes | None]]:
+        """The records up to and with that key; the cursor is behind them now."""
+        begin, self._at = self._at, bisect.bisect_right(self.keys, bound, self._at)
+        found = zip(self.keys[begin : self._at], self._values[begin : self._at], strict=True)
+        if self._at == len(self.keys):
+            self._next()
+        return found
 
 
 def _read_footer(data: Slices, where: str) -> _Footer:

@@ -23,7 +23,7 @@ from penstock.state.arranged import Arrangement, ArrangementStore
 from penstock.state.arranged.store import Blocks
 from penstock.state.backend import VOID_NAMESPACE, KeyedStateBackend, KeyedStateRestore
 from penstock.state.chain import Step, digests_of, extend, steps_of
-from penstock.state.cleanup import clean_incrementally, without_expired
+from penstock.state.cleanup import clean_incrementally, expiry_of, without_expired
 from penstock.state.descriptors import StateDescriptor
 from penstock.state.encoding import encode_namespace, split_component, unpack_value
 from penstock.state.files import ARRANGED, META_TABLE, Changes, StateFiles, encode_changes, encode_tables
@@ -255,6 +255,10 @@ class StoredKeyedBackend(KeyedStateBackend):
         self._running = False
         self._store.release()
         return ref
+
+    def expiries(self) -> dict[str, int]:
+        limits = {state.table: expiry_of(state) for state in self._states.values()}
+        return {table: limit_ms for table, limit_ms in limits.items() if limit_ms is not None}
 
     def abort_epoch(self) -> None:
         self._running = False

@@ -21,7 +21,7 @@ from penstock.graph.stream_graph import GraphSettings, StreamGraph, build_stream
 from penstock.graph.transformations import SinkTransformation
 from penstock.runtime import submit
 from penstock.runtime.plan import JobDefinition, NodePlan
-from penstock.runtime.progress import wants_snapshot
+from penstock.runtime.progress import is_written_beside, wants_snapshot
 from penstock.runtime.restoring import RestorePoint, plan_restore, restored_progress
 
 
@@ -128,3 +128,24 @@ def test_a_snapshot_is_taken_when_it_is_worth_it(
     snapshot = FileRef("s", snapshot_bytes, "00") if snapshot_bytes else None
     added = tuple(FileRef(f"d{i}", delta_bytes, "00") for i in range(deltas))
     assert wants_snapshot(KeyedStateHandle(7, 0, 127, snapshot, added)) is wanted
+
+
+@pytest.mark.parametrize(
+    ("snapshot_mb", "deltas", "delta_mb", "beside"),
+    [
+        (0, 10, 1, False),  # written in the epoch quickly enough
+        (0, 40, 1, True),
+        (100, 60, 2, True),
+        (100, 300, 1, True),
+        (100, 401, 1, False),  # the process does not keep up
+        (100, 2048, 0, False),
+    ],
+)
+def test_a_large_state_is_written_beside_the_epochs_unless_that_takes_too_long(
+    snapshot_mb: int, deltas: int, delta_mb: int, beside: bool
+) -> None:
+    snapshot = FileRef("s", snapshot_mb << 20, "00") if snapshot_mb else None
+    added = tuple(FileRef(f"d{i}", delta_mb << 20, "00") for i in range(deltas))
+    handle = KeyedStateHandle(7, 0, 127, snapshot, added)
+    assert is_written_beside(handle) is beside
+    assert wants_snapshot(handle)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
 from penstock.checkpoint.handles import KeyedStateHandle
+from penstock.checkpoint.packing import Compacted
 from penstock.checkpoint.storage import MemoryFiles
 from penstock.common.codecs import compile_codec
 from penstock.common.key_groups import key_group_range
 from penstock.state.backend import KeyedStateRestore, next_handle
+from penstock.state.compaction import Compaction, compact
 from penstock.state.factory import open_keyed_backend
 
 MAX_PARALLELISM = 16
@@ -80,6 +84,30 @@ class Subtask:
     def commit(self, handle: Any = None) -> None:
         self.committed = (handle or self.end(),)
         self.epoch += 1
+
+    def compact(self, newest: int = 0, expiries: Mapping[str, int] | None = None) -> None:
+        """The files but the newest ones are written anew, beside the job; the driver goes on with the snapshot."""
+        (handle,) = self.committed
+        self.committed = (compacted(handle, self.files, self.local_dir, newest, expiries),)
+
+
+def compacted(
+    handle: KeyedStateHandle,
+    files: Any,
+    folder: str,
+    newest: int = 0,
+    expiries: Mapping[str, int] | None = None,
+) -> KeyedStateHandle:
+    """The handle with one snapshot instead of all files but the newest ones; itself if there are not so many."""
+    chain = handle.files[: len(handle.files) - newest]
+    if not chain:
+        return handle
+    groups = handle.first_key_group, handle.last_key_group
+    name = f"shared/{uuid.uuid4().hex}.snapshot"
+    made = compact(Compaction(chain, groups, handle.epoch, name, expiries or {}), files, folder)
+    after = Compacted(chain, made).adopted(handle)
+    assert after is not None and len(after.files) == newest + 1
+    return after
 
 
 @pytest.fixture(params=["memory", "lmdb"])

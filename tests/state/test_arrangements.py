@@ -24,6 +24,7 @@ from penstock.state.arranged import arrangement, runs, store
 from penstock.state.arranged.runs import places_of
 from penstock.state.backend import KeyedStateRestore, next_handle
 from penstock.state.factory import open_keyed_backend
+from tests.state.conftest import compacted
 
 GROUPS = 8
 
@@ -100,7 +101,7 @@ def histories(draw):
             weight = -1 if present[row] and draw(st.booleans()) else 1
             present[row] += weight
             changes.append((row, weight))
-        event = draw(st.sampled_from(["go on", "restart", "abort", "snapshot", "rescale"]))
+        event = draw(st.sampled_from(["go on", "restart", "abort", "snapshot", "rescale", "compact"]))
         epochs.append((event, changes, +present))
     return epochs
 
@@ -139,6 +140,10 @@ def test_rows_are_what_committed_epochs_left(history, on_disk, tmp_path_factory)
                     Subtask(files, i, len(subtasks), s.handles, s.epoch, folder)
                     for i, s in enumerate(subtasks)
                 ]
+            elif event == "compact":
+                for subtask in (s for s in subtasks if s.handles):
+                    scratch = str(tmp_path_factory.mktemp("scratch"))
+                    subtask.handles = (compacted(subtask.handles[0], files, scratch, len(changes) % 2),)
             for subtask in subtasks:
                 if event == "abort":
                     subtask.begin()

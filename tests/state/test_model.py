@@ -189,10 +189,13 @@ class BackendMachine(RuleBasedStateMachine):
     @rule(
         restart=st.sampled_from([None, None, "memory", "lmdb"]),
         take_snapshot=st.booleans(),
+        kept=st.none() | st.integers(0, 2),
         look=st.booleans(),
     )
-    def commit(self, restart, take_snapshot, look):
+    def commit(self, restart, take_snapshot, kept, look):
         self.task.commit()
+        if kept is not None:
+            self.task.compact(kept)
         self.committed = copy.deepcopy(self.model)
         if restart:
             self.task.restart(restart)
