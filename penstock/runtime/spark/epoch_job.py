@@ -40,6 +40,11 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 _RUNS = 3
+POOL = "penstock"
+"""Where the epochs of all jobs wait for cores, in turn. Spark makes such a pool when it first hears its name. In the
+one that it has by itself in fair mode, tasks that wait are ordered by the names of their stages, as texts: with more
+jobs than cores those of stage 9999 would wait until stage 100000."""
+_POOL_PROPERTY = "spark.scheduler.pool"
 
 
 class SparkJobError(PenstockError):
@@ -89,6 +94,7 @@ class EpochJobs:
         self._slots: tuple[Slot, ...] = ()
         self._shuffles: list[int] = []
         self._session: SparkSession | None = None
+        self._in_pool = False
 
     def run(self, plans: Sequence[LevelPlan]) -> list[SubtaskReport]:
         """Runs all levels and returns the report of every subtask of every stage.
@@ -125,6 +131,7 @@ class EpochJobs:
 
         try:
             chain = self._prepared()
+            self._enter_pool()
             self._sc.setJobGroup(self._job.job_id, f"{self._job.job_name}: epoch {plans[0].epoch}", True)
             self._plans.send(plans)
             return chain.collect()
@@ -133,6 +140,12 @@ class EpochJobs:
             raise SparkJobError(
                 f"Spark gave up epoch {plans[0].epoch}: {reason}", where=f"job '{self._job.job_name}'", do=do
             ) from error
+
+    def _enter_pool(self) -> None:
+        """Once: what a thread has set stays. A program that has put the thread into a pool of its own is obeyed."""
+        if not self._in_pool and self._sc.getLocalProperty(_POOL_PROPERTY) is None:
+            self._sc.setLocalProperty(_POOL_PROPERTY, POOL)
+        self._in_pool = True
 
     def _prepared(self) -> Results:
         """The job's RDDs, ready to run: what their shuffles have produced before is forgotten."""
