@@ -24,10 +24,9 @@ from penstock.common.errors import JobCancelledError
 from penstock.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from penstock.datastream.connectors.datagen import DataGeneratorSource
 from penstock.datastream.state import ValueStateDescriptor
-from penstock.runtime import job_registry, progress
+from penstock.runtime import job_registry
 
 VALUE_BYTES = 1024
-LARGE, NEVER = progress.COMPACT_MIN_BYTES, 1 << 60
 _PATIENCE_S = 1800
 WAYS = IN_EPOCHS, BESIDE = "taken in an epoch", "written beside the epochs"
 
@@ -44,7 +43,6 @@ class Keep(KeyedProcessFunction):
 
 
 def run(arguments: argparse.Namespace, folder: str, beside: bool) -> dict[str, Any]:
-    progress.COMPACT_MIN_BYTES = LARGE if beside else NEVER
     keys = arguments.megabytes * 1024
     configuration = Configuration()
     for key, setting in {
@@ -52,6 +50,7 @@ def run(arguments: argparse.Namespace, folder: str, beside: bool) -> dict[str, A
         "execution.runtime-mode": "STREAMING",
         "execution.epoch.max-records": str(arguments.changed_mb * 1024 // arguments.parallelism),
         "web.checkpoints.history": "1000",
+        **({} if beside else {"penstock.snapshot.background-size": "1 tb"}),
         "spark.master": f"local[{arguments.parallelism}]",
     }.items():
         configuration.set_string(key, setting)

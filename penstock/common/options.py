@@ -237,3 +237,5 @@ class StateOptions:
     RECOVERY_PATH = option("execution.state-recovery.path")
     CLAIM_MODE = option("execution.state-recovery.claim-mode")
     IGNORE_UNCLAIMED = option("execution.state-recovery.ignore-unclaimed-state")
+    SNAPSHOT_MIN_GROWTH = option("penstock.snapshot.min-growth")
+    SNAPSHOT_BACKGROUND_SIZE = option("penstock.snapshot.background-size")

@@ -362,7 +362,10 @@ class Coordinator:
             else:
                 self.progress = self.progress.with_handle(*place, handle)
         handles = self.progress.keyed_handles()
-        self._packer.ask({place: handle for place, handle in handles.items() if not wants_snapshot(handle)})
+        settled = {
+            p: handle for p, handle in handles.items() if not wants_snapshot(handle, self.job.snapshots)
+        }
+        self._packer.ask(settled)
 
     def _commit(self, progress: JobProgress, commits: dict[OperatorUid, list[Any]]) -> None:
         """The epoch's checkpoint; between two checkpoints the driver alone knows of it, and keeps its output."""

@@ -25,6 +25,19 @@ from penstock.state.backend import KeyedStateRestore
 
 
 @dataclass(frozen=True)
+class SnapshotSettings:
+    """When keyed state is written anew.
+
+    Attributes:
+        min_growth_bytes: Fewer changed bytes of a subtask are no reason.
+        background_bytes: A state from here on is written beside the epochs.
+    """
+
+    min_growth_bytes: int = 8 << 20
+    background_bytes: int = 32 << 20
+
+
+@dataclass(frozen=True)
 class JobDefinition:
     """What every task of a job must know; broadcast once. `operators` holds a pickle per node.
 
@@ -44,6 +57,7 @@ class JobDefinition:
     job_parameters: Mapping[str, str] = field(default_factory=dict)
     worker_memory_bytes: int | None = None
     """What a Python worker may use; None: a share of the machine it is on."""
+    snapshots: SnapshotSettings = SnapshotSettings()
 
 
 @dataclass(frozen=True)

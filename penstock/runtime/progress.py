@@ -21,6 +21,7 @@ from penstock.runtime.plan import (
     LevelPlan,
     NodePlan,
     NodeReport,
+    SnapshotSettings,
     SourcePlan,
     SubtaskPlan,
     SubtaskReport,
@@ -29,13 +30,11 @@ from penstock.state.backend import KeyedStateRestore
 
 # A snapshot is taken when the deltas since the last one outgrow it, or when there are many of them: so many if it is
 # small or they have come to a part of it, else more. Writing a large state again for little would hold the job up.
-SNAPSHOT_MIN_BYTES = 8 * 1024 * 1024
 SNAPSHOT_DELTAS = 64
 SNAPSHOT_PART = 8
 SNAPSHOT_MAX_DELTAS = 512
-# A state from here on is written beside the epochs, unless that takes so long that deltas have outgrown it by far.
-COMPACT_MIN_BYTES = 32 * 1024 * 1024
-COMPACT_OVERDUE = 4
+# A large one is written beside the epochs, unless that takes so long that deltas have outgrown the state by far.
+BACKGROUND_OVERDUE = 4
 
 NO_EPOCH = EpochId(0)
 
@@ -182,7 +181,8 @@ class JobProgress:
         must = not _is_exactly(handles, first, last) or (
             not self.claimed and _is_foreign(handles[0], job.storage.root)
         )
-        wants, beside = wants_snapshot(handles[0]), is_written_beside(handles[0])
+        wants = wants_snapshot(handles[0], job.snapshots)
+        beside = is_written_beside(handles[0], job.snapshots)
         return KeyedStateRestore(
             self.epoch,
             first,
@@ -230,21 +230,21 @@ def _is_foreign(handle: KeyedStateHandle, root: str) -> bool:
     return any(not ref.path.startswith(root + "/") for ref in handle.files)
 
 
-def is_written_beside(handle: KeyedStateHandle) -> bool:
+def is_written_beside(handle: KeyedStateHandle, settings: SnapshotSettings) -> bool:
     """Whether a snapshot of it is a matter for a process beside the epochs (`compaction.py`)."""
     size = handle.snapshot.size_bytes if handle.snapshot else 0
     deltas, added = len(handle.deltas), handle.delta_bytes
     overdue = (
-        added > COMPACT_OVERDUE * max(COMPACT_MIN_BYTES, size)
-        or deltas >= COMPACT_OVERDUE * SNAPSHOT_MAX_DELTAS
+        added > BACKGROUND_OVERDUE * max(settings.background_bytes, size)
+        or deltas >= BACKGROUND_OVERDUE * SNAPSHOT_MAX_DELTAS
     )
-    return size + added >= COMPACT_MIN_BYTES and not overdue
+    return size + added >= settings.background_bytes and not overdue
 
 
-def wants_snapshot(handle: KeyedStateHandle) -> bool:
+def wants_snapshot(handle: KeyedStateHandle, settings: SnapshotSettings) -> bool:
     """Whether the whole state should be written instead of adding to its deltas for ever."""
     size = handle.snapshot.size_bytes if handle.snapshot else 0
     deltas, added = len(handle.deltas), handle.delta_bytes
-    if added > max(SNAPSHOT_MIN_BYTES, size) or deltas >= SNAPSHOT_MAX_DELTAS:
+    if added > max(settings.min_growth_bytes, size) or deltas >= SNAPSHOT_MAX_DELTAS:
         return True
-    return deltas >= SNAPSHOT_DELTAS and (size <= SNAPSHOT_MIN_BYTES or added * SNAPSHOT_PART >= size)
+    return deltas >= SNAPSHOT_DELTAS and (size <= settings.min_growth_bytes or added * SNAPSHOT_PART >= size)

@@ -62,7 +62,7 @@ from penstock.runtime.job_list import listing
 from penstock.runtime.latency import LatencySettings
 from penstock.runtime.open_lineage import lineage_telling
 from penstock.runtime.pacing import COMFORTABLE_BYTES, LIMIT_FACTOR, Pacing
-from penstock.runtime.plan import JobDefinition
+from penstock.runtime.plan import JobDefinition, SnapshotSettings
 from penstock.runtime.progress import JobProgress
 from penstock.runtime.progress_line import starting
 from penstock.runtime.reporting import reporting
@@ -318,6 +318,10 @@ def _define(graph: StreamGraph, configuration: Configuration, job_name: str, pla
         local_dir=place.local_dir,
         job_parameters=configuration.get(PipelineOptions.GLOBAL_JOB_PARAMETERS) or {},
         worker_memory_bytes=configuration.get(WorkerOptions.MEMORY_LIMIT),
+        snapshots=SnapshotSettings(
+            configuration.get(StateOptions.SNAPSHOT_MIN_GROWTH),
+            configuration.get(StateOptions.SNAPSHOT_BACKGROUND_SIZE),
+        ),
     )
 
 

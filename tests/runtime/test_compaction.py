@@ -46,8 +46,7 @@ class Watched:
 
     def __init__(self, tmp_path: pathlib.Path, patch: pytest.MonkeyPatch) -> None:
         patch.setattr(progress, "SNAPSHOT_DELTAS", 6)
-        patch.setattr(progress, "COMPACT_MIN_BYTES", 1)
-        patch.setattr(progress, "COMPACT_OVERDUE", 1000)
+        patch.setattr(progress, "BACKGROUND_OVERDUE", 1000)
         self.folder = tmp_path / "checkpoints"
         self.written_beside: list[FileRef] = []
         self.written_in_epochs = 0
@@ -69,6 +68,7 @@ class Watched:
             "execution.epoch.max-records": "1",
             "execution.runtime-mode": "STREAMING",
             "execution.checkpointing.dir": str(self.folder),
+            "penstock.snapshot.background-size": "1 b",
             "restart-strategy.type": "fixed-delay",
             "restart-strategy.fixed-delay.attempts": "1000",
             "restart-strategy.fixed-delay.delay": "1 ms",

@@ -20,7 +20,7 @@ from penstock.graph.stages import plan_stages
 from penstock.graph.stream_graph import GraphSettings, StreamGraph, build_stream_graph
 from penstock.graph.transformations import SinkTransformation
 from penstock.runtime import submit
-from penstock.runtime.plan import JobDefinition, NodePlan
+from penstock.runtime.plan import JobDefinition, NodePlan, SnapshotSettings
 from penstock.runtime.progress import is_written_beside, wants_snapshot
 from penstock.runtime.restoring import RestorePoint, plan_restore, restored_progress
 
@@ -127,7 +127,7 @@ def test_a_snapshot_is_taken_when_it_is_worth_it(
 ) -> None:
     snapshot = FileRef("s", snapshot_bytes, "00") if snapshot_bytes else None
     added = tuple(FileRef(f"d{i}", delta_bytes, "00") for i in range(deltas))
-    assert wants_snapshot(KeyedStateHandle(7, 0, 127, snapshot, added)) is wanted
+    assert wants_snapshot(KeyedStateHandle(7, 0, 127, snapshot, added), SnapshotSettings()) is wanted
 
 
 @pytest.mark.parametrize(
@@ -147,5 +147,5 @@ def test_a_large_state_is_written_beside_the_epochs_unless_that_takes_too_long(
     snapshot = FileRef("s", snapshot_mb << 20, "00") if snapshot_mb else None
     added = tuple(FileRef(f"d{i}", delta_mb << 20, "00") for i in range(deltas))
     handle = KeyedStateHandle(7, 0, 127, snapshot, added)
-    assert is_written_beside(handle) is beside
-    assert wants_snapshot(handle)
+    assert is_written_beside(handle, SnapshotSettings()) is beside
+    assert wants_snapshot(handle, SnapshotSettings())

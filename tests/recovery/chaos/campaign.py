@@ -98,7 +98,9 @@ class Round:
         self._job = self._chance.choice(["stream", "stream", "sql"])
         self._kinds: Counter[str] = Counter()
         self._inline = self._chance.choice([64, 256 * 1024])
-        self._interval = self._chance.choice([{}, {"execution.checkpointing.interval": "100 ms"}])
+        self._settings = self._chance.choice([{}, {"execution.checkpointing.interval": "100 ms"}])
+        if self._chance.random() < 0.25:  # each takes half a second
+            self._settings = {**self._settings, **jobs.WRITTEN_BESIDE}
         self._undetected = ""
 
     def run(self) -> None:
@@ -120,7 +122,7 @@ class Round:
     def _victim(self, faults: list[Fault], **more: object) -> int:
         chosen = {
             "inline_bytes": self._inline, "records": RECORDS[self._job], "retain_every": 4,
-            "settings": self._interval, **more,
+            "settings": self._settings, **more,
         }  # fmt: skip
         return self._victims.run(self._job, self._folder, NUMBERS, faults=faults, **chosen)  # type: ignore[arg-type]
 
@@ -129,7 +131,9 @@ class Round:
         faults = [self._random_fault() for _ in range(chance.randint(1, 4))]
         lost = [chance.randint(1, 40) for _ in range(chance.randint(0, 2))]
         twice = [chance.randint(1, 40) for _ in range(chance.randint(0, 2))]
-        code = self._victim(faults, lost=lost, twice=twice, savepoint_at=chance.choice([0, 2]))
+        code = self._victim(
+            faults, lost=lost, twice=twice, savepoint_at=chance.choice([0, 2]), ended=[chance.randint(1, 4)]
+        )
         self._count_struck()
         return code
 

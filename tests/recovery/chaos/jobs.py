@@ -39,6 +39,10 @@ def settings(folder: pathlib.Path, records: int = 40) -> Settings:
     }
 
 
+WRITTEN_BESIDE = {"penstock.snapshot.background-size": "1 b", "penstock.snapshot.min-growth": "1 b"}
+"""Any state is large enough to be written anew beside the epochs, and soon."""
+
+
 def key_of(number: int) -> int:
     return number * 31 % KEYS
 

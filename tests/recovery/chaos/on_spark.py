@@ -80,9 +80,9 @@ class Torment:
     def _begin(self, numbers: int, records: int) -> subprocess.Popen[bytes]:
         path = os.pathsep.join(map(str, (_HERE / "site", _ROOT, _HERE.parent)))
         environment = {**os.environ, "PYTHONPATH": path, "PENSTOCK_CHAOS_ORDERS": str(self._orders)}
-        settings = []
+        settings = [f"{key}={value}" for key, value in jobs.WRITTEN_BESIDE.items()]
         if self._cluster is not None:
-            settings = [
+            settings += [
                 f"spark.master={self._cluster.url}", "spark.executor.memory=512m", "spark.executor.cores=1",
                 f"spark.executorEnv.PYTHONPATH={path}", f"spark.executorEnv.PENSTOCK_CHAOS_ORDERS={self._orders}",
                 "spark.task.maxFailures=8", "spark.speculation=true", "spark.speculation.interval=200ms",

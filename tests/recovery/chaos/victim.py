@@ -25,7 +25,16 @@ from chaos import jobs
 from chaos.faults import Fault, Striker
 from penstock.common import points
 from penstock.common.errors import PenstockError
-from penstock.runtime import coordinator, in_process, job_registry, progress, stage, submit, worker
+from penstock.runtime import (
+    compaction,
+    coordinator,
+    in_process,
+    job_registry,
+    progress,
+    stage,
+    submit,
+    worker,
+)
 from penstock.runtime.in_process import InProcessEpochs
 from penstock.runtime.worker import LevelTask, WorkerState
 from penstock.sql.streaming import jobs as sql_jobs
@@ -132,10 +141,28 @@ def _torment(folder: pathlib.Path, order: dict[str, Any]) -> None:
     # What happens every so many epochs happens in a short job, too.
     coordinator.RETAIN_EVERY_EPOCHS, progress.SNAPSHOT_DELTAS = order["retain_every"], 3
     stage.INLINE_STATE_BYTES = order["inline_bytes"]
+    _hurry_snapshots(frozenset(order["ended"]), note)
     striker = Striker([Fault(**f) for f in order["faults"]], note)
     if order["savepoint_at"]:
         striker = _taking_savepoint(striker, order["savepoint_at"])
     points.listen(striker)
+
+
+def _hurry_snapshots(killed: frozenset[int], note: Any) -> None:
+    """Processes that write snapshots take longer than these jobs: they are waited for, and some are killed."""
+    look, started = compaction.Compactor.look, []
+
+    def patient(self: Any, expiries: Any) -> Any:
+        process = self._process
+        if process is not None and process not in started:
+            started.append(process)
+            if len(started) in killed:
+                note(Fault("snapshot process killed", "compaction", len(started)))
+                process.kill()
+            process.wait()
+        return look(self, expiries)
+
+    compaction.Compactor.look = patient  # type: ignore[method-assign]
 
 
 def _taking_savepoint(striker: Striker, epoch: int) -> Any:
@@ -170,14 +197,14 @@ class Victims:
         self, job: str, folder: pathlib.Path, numbers: int, *, faults: list[Fault] | None = None,
         lost: list[int] | None = None, twice: list[int] | None = None, records: int = 40,
         savepoint_at: int = 0, settings: dict[str, str] | None = None, inline_bytes: int = 256 * 1024,
-        retain_every: int = 3,
+        retain_every: int = 3, ended: list[int] | None = None,
     ) -> int:  # fmt: skip
         """Runs a job until it ends or dies; answers its exit code, or minus the signal that has killed it."""
         order = {
             "job": job, "folder": str(folder), "numbers": numbers, "records": records,
             "faults": [f.as_json() for f in faults or []], "lost": lost or [], "twice": twice or [],
             "savepoint_at": savepoint_at, "settings": settings or {}, "inline_bytes": inline_bytes,
-            "retain_every": retain_every,
+            "retain_every": retain_every, "ended": ended or [],
         }  # fmt: skip
         assert self._server.stdin is not None and self._server.stdout is not None
         self._server.stdin.write(json.dumps(order) + "\n")
