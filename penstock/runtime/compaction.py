@@ -12,7 +12,8 @@ when its epoch begins. For a large one the epoch would wait for seconds, so the 
 Only the worker knows of the process. If the worker is lost, the process notices and ends, and the next worker of the
 subtask, which is asked just the same, begins anew. A finished file is reported until the plan has it; if the chain
 was replaced in another way meanwhile, it is removed. If the process fails (a damaged file, say), the next epoch takes
-the snapshot from the local copy, as small states do.
+the snapshot from the local copy, as small states do. A worker has one such process at a time: the subtasks of a job
+tend to outgrow their snapshots together.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class Compactor:
         files = restore.handles[0].files if len(restore.handles) == 1 else ()
         if self._wanted is not None and files[: len(self._wanted.chain)] != self._wanted.chain:
             self._give_up(self._file is not None and self._file in files)
-        if self._wanted is None and restore.compact:
+        if self._wanted is None and restore.compact and not _is_busy():
             self._start(restore, files, expiries)
         if self._process is not None and self._process.poll() is not None:
             self._take_result(self._process)
@@ -101,9 +102,10 @@ class Compactor:
         with tempfile.TemporaryFile() as told:  # not a pipe: this must not wait until the process reads
             pickle.dump((os.getpid(), self._storage, self._wanted), told, protocol=5)
             told.seek(0)
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", __name__], stdin=told, stdout=subprocess.PIPE, env=environment
-            )
+            command = [sys.executable, "-m", __name__]
+            self._process = subprocess.Popen(command, stdin=told, stdout=subprocess.PIPE, env=environment)
+        global _newest
+        _newest = self._process
 
     def _take_result(self, process: subprocess.Popen[bytes]) -> None:
         said = process.communicate()[0]
@@ -127,6 +129,14 @@ class Compactor:
         elif self._file is not None and not adopted:
             self._storage.discard(self._file)
         self._wanted = self._process = self._file = None
+
+
+_newest: subprocess.Popen[bytes] | None = None
+"""The process that this worker has started last, for whichever of its subtasks."""
+
+
+def _is_busy() -> bool:
+    return _newest is not None and _newest.poll() is None
 
 
 def main() -> None:

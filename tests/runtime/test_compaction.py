@@ -58,6 +58,7 @@ class Watched:
             return take(backend, epoch)
 
         def started(*arguments: Any, **options: Any) -> Any:
+            assert all(former.poll() is not None for former in self.processes)  # one at a time
             process = popen(*arguments, **options)
             self.processes.append(process)
             return process
@@ -86,9 +87,9 @@ class Watched:
             ):
                 self.written_beside.append(handle.snapshot)
 
-    def stream(self, numbers: int) -> Any:
+    def stream(self, numbers: int, parallelism: int = 1) -> Any:
         env = StreamExecutionEnvironment.get_execution_environment()
-        env.set_parallelism(1)
+        env.set_parallelism(parallelism)
         stream = env.from_collection(list(range(numbers)), Types.LONG())
         return stream.key_by(lambda v: v % KEYS, key_type=Types.LONG()).process(Count(), Types.LONG())
 
@@ -130,7 +131,7 @@ def test_no_epoch_writes_the_state_and_lost_workers_restore_from_what_was_writte
             forget()
             raise ExternalSystemError("the worker was lost")
 
-    assert sorted(collect(watched.stream(120), watched.settings, interfere)) == counts(120)
+    assert sorted(collect(watched.stream(120, 2), watched.settings, interfere)) == counts(120)
     assert len(watched.written_beside) >= 3
     assert lost
     assert watched.written_in_epochs == 0
