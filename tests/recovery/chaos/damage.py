@@ -35,6 +35,8 @@ def kinds_of_files(folder: pathlib.Path) -> dict[str, list[pathlib.Path]]:
     if not checkpoints:
         return {}
     newest = checkpoints[-1]
+    if any(_epoch(copy) > _epoch(newest) for copy in folder.glob("chk/*/chk-*/_metadata_copy")):
+        return {}  # a newer one has lost its metadata already, and its copy is read
     named = newest.read_bytes()
     if b'"finished": false' not in named.partition(b"\n")[0]:
         return {}  # nothing is read any more: the job only has to say that it has ended; or it is damaged already
