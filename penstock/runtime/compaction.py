@@ -18,6 +18,7 @@ tend to outgrow their snapshots together.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import pickle
@@ -82,7 +83,10 @@ class Compactor:
         if self._wanted is not None and files[: len(self._wanted.chain)] != self._wanted.chain:
             self._give_up(self._file is not None and self._file in files)
         if self._wanted is None and restore.compact and not _is_busy():
-            self._start(restore, files, expiries)
+            try:
+                self._start(restore, files, expiries)
+            except OSError as error:  # no room for a process, or for what it is told
+                self._fail(str(error))
         if self._process is not None and self._process.poll() is not None:
             self._take_result(self._process)
         if self._wanted is None or self._file is None:
@@ -114,8 +118,11 @@ class Compactor:
         if isinstance(answer, FileRef):
             self._file = answer
         else:
-            LOG.warning("keyed state is written in an epoch, because it could not be beside them: %s", answer)
-            self._wanted, self._failed = None, True
+            self._fail(answer)
+
+    def _fail(self, reason: str) -> None:
+        LOG.warning("keyed state is written in an epoch, because it could not be beside them: %s", reason)
+        self._wanted, self._failed = None, True
 
     def _give_up(self, adopted: bool) -> None:
         """Forgets the chain; of a process that is still at work nothing stays."""
@@ -127,7 +134,8 @@ class Compactor:
                 self._process.kill()
                 self._process.communicate()
         elif self._file is not None and not adopted:
-            self._storage.discard(self._file)
+            with contextlib.suppress(OSError):  # then it is swept when the job ends or starts again
+                self._storage.discard(self._file)
         self._wanted = self._process = self._file = None
 
 

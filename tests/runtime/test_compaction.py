@@ -166,6 +166,20 @@ def test_if_it_cannot_be_written_beside_the_epochs_one_of_them_writes_it(
     assert "damaged" in caplog.text or "size" in caplog.text
 
 
+def test_a_process_that_cannot_be_started_costs_an_epoch_with_a_snapshot(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*arguments: Any, **options: Any) -> Any:
+        raise BlockingIOError("no more processes")
+
+    monkeypatch.setattr(compaction.subprocess, "Popen", full)
+    assert sorted(collect(watched.stream(60), watched.settings)) == counts(60)
+    assert watched.written_in_epochs >= 2
+    assert not watched.written_beside
+    assert "no more processes" in caplog.text
+    assert not watched.left()
+
+
 def test_a_cancelled_job_ends_the_process_and_leaves_no_part_of_a_file(
     watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:

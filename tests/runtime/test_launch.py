@@ -185,3 +185,16 @@ def test_an_early_jvm_serves_only_a_session_that_would_inherit_the_same(
         moved.chdir(tmp_path)
         assert not early.fits({"spark.a": "1"})
     assert early.fits({"spark.a": "1"})
+
+
+def test_an_executor_is_told_how_many_cores_it_has() -> None:
+    def told(**settings: str) -> str | None:
+        return session._settings({key.replace("_", "."): value for key, value in settings.items()}).get(
+            "spark.executor.extraJavaOptions"
+        )
+
+    assert told(spark_master="spark://host:7077", spark_executor_cores="3") == "-XX:ActiveProcessorCount=3"
+    assert told(spark_master="spark://host:7077") is None
+    assert told(spark_master="local[2]", spark_executor_cores="3") is None
+    own = {"spark.master": "yarn", "spark.executor.cores": "3", "spark.executor.extraJavaOptions": "-Da=b"}
+    assert session._settings(own)["spark.executor.extraJavaOptions"] == "-Da=b"
