@@ -140,7 +140,7 @@ def _settings(options: Mapping[str, str]) -> dict[str, str]:
     if settings["spark.master"].startswith("local"):  # elsewhere penstock may come with the job's files
         settings.setdefault("spark.python.daemon.module", "penstock.runtime.spark.daemon")
     elif "spark.executor.cores" in settings:
-        # A JVM takes as many threads to compile and collect garbage as the host has cores, unless it is in a container.
+        # Else a JVM outside of a container has threads to compile and collect garbage for all cores of its host.
         settings.setdefault(
             "spark.executor.extraJavaOptions", f"-XX:ActiveProcessorCount={settings['spark.executor.cores']}"
         )
