@@ -8,14 +8,28 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from penstock.common import Types
 from penstock.common.configuration import Configuration
 from penstock.common.errors import ExternalSystemError
 from penstock.connectors.collect import CollectSink
-from penstock.datastream import DataStream
+from penstock.datastream import DataStream, KeyedProcessFunction
+from penstock.datastream.state import ValueStateDescriptor
 from penstock.graph.transformations import SinkTransformation
 from penstock.runtime import submit
 from penstock.runtime.in_process import InProcessEpochs, Interference, forget
 from penstock.runtime.running_job import RunningJob
+
+
+class Count(KeyedProcessFunction):
+    """The number of the element among those of its key."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+
+    def process_element(self, value: int, ctx: Any) -> Any:
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
+        yield count
 
 
 def start(

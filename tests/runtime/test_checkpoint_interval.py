@@ -13,13 +13,12 @@ from penstock.common import Encoder, Types
 from penstock.connectors.collect import CollectSink
 from penstock.connectors.print import PrintSink
 from penstock.connectors.sink import Committer
-from penstock.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.file_system import FileSink, RollingPolicy
-from penstock.datastream.state import ValueStateDescriptor
 from penstock.graph.transformations import SinkTransformation
 from penstock.runtime import coordinator
 from penstock.runtime.in_process import forget
-from tests.runtime.in_process import collect, start
+from tests.runtime.in_process import Count, collect, start
 
 NUMBERS = list(range(40))
 SETTINGS = {
@@ -30,16 +29,6 @@ SETTINGS = {
     "restart-strategy.fixed-delay.delay": "1 ms",
 }
 HOUR = {"execution.checkpointing.interval": "1 h"}
-
-
-class Count(KeyedProcessFunction):
-    def open(self, runtime_context: Any) -> None:
-        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
-
-    def process_element(self, value: int, ctx: Any) -> Any:
-        count = (self.count.value() or 0) + 1
-        self.count.update(count)
-        yield count
 
 
 def counts() -> Any:

@@ -18,27 +18,16 @@ from penstock.checkpoint.handles import FileRef
 from penstock.checkpoint.storage import CheckpointStorage
 from penstock.common import Types
 from penstock.common.errors import ExternalSystemError
-from penstock.datastream import KeyedProcessFunction, StreamExecutionEnvironment
-from penstock.datastream.state import ValueStateDescriptor
+from penstock.datastream import StreamExecutionEnvironment
 from penstock.runtime import compaction, progress
 from penstock.runtime.in_process import forget
 from penstock.state.chain import EMPTY
 from penstock.state.compaction import Compaction
 from penstock.state.keyed import StoredKeyedBackend
-from tests.runtime.in_process import collect, start
+from tests.runtime.in_process import Count, collect, start
 
 LONGEST_S = 60
 KEYS = 3
-
-
-class Count(KeyedProcessFunction):
-    def open(self, runtime_context: Any) -> None:
-        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
-
-    def process_element(self, value: int, ctx: Any) -> Any:
-        count = (self.count.value() or 0) + 1
-        self.count.update(count)
-        yield count
 
 
 class Watched:

@@ -10,22 +10,11 @@ import pytest
 
 from penstock.checkpoint.packing import KEPT_DELTAS, PACK_DELTAS
 from penstock.common import Types
-from penstock.datastream import KeyedProcessFunction, StreamExecutionEnvironment
-from penstock.datastream.state import ValueStateDescriptor
+from penstock.datastream import StreamExecutionEnvironment
 from penstock.runtime.in_process import forget
-from tests.runtime.in_process import collect
+from tests.runtime.in_process import Count, collect
 
 NUMBERS = list(range(120))
-
-
-class Count(KeyedProcessFunction):
-    def open(self, runtime_context: Any) -> None:
-        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
-
-    def process_element(self, value: int, ctx: Any) -> Any:
-        count = (self.count.value() or 0) + 1
-        self.count.update(count)
-        yield count
 
 
 @pytest.mark.parametrize("directory", [True, False], ids=["checkpoint folder", "temporary folder"])

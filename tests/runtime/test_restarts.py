@@ -26,12 +26,11 @@ from penstock.common.errors import (
     UserFunctionError,
     ValidationError,
 )
-from penstock.datastream import KeyedProcessFunction, MapFunction, StreamExecutionEnvironment
-from penstock.datastream.state import ValueStateDescriptor
+from penstock.datastream import MapFunction, StreamExecutionEnvironment
 from penstock.runtime import coordinator, job_registry
 from penstock.runtime.in_process import forget
 from penstock.runtime.restoring import tell_no_directory
-from tests.runtime.in_process import collect, failing_times
+from tests.runtime.in_process import Count, collect, failing_times
 
 NUMBERS = list(range(12))
 SETTINGS = {
@@ -41,16 +40,6 @@ SETTINGS = {
     "restart-strategy.fixed-delay.attempts": "3",
     "restart-strategy.fixed-delay.delay": "1 ms",
 }
-
-
-class Count(KeyedProcessFunction):
-    def open(self, runtime_context: Any) -> None:
-        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
-
-    def process_element(self, value: int, ctx: Any) -> Any:
-        count = (self.count.value() or 0) + 1
-        self.count.update(count)
-        yield count
 
 
 def counts() -> Any:
