@@ -190,11 +190,12 @@ def test_an_early_jvm_serves_only_a_session_that_would_inherit_the_same(
 def test_an_executor_is_told_how_many_cores_it_has() -> None:
     def told(**settings: str) -> str | None:
         return session._settings({key.replace("_", "."): value for key, value in settings.items()}).get(
-            "spark.executor.extraJavaOptions"
+            "spark.executor.defaultJavaOptions"
         )
 
     assert told(spark_master="spark://host:7077", spark_executor_cores="3") == "-XX:ActiveProcessorCount=3"
     assert told(spark_master="spark://host:7077") is None
     assert told(spark_master="local[2]", spark_executor_cores="3") is None
-    own = {"spark.master": "yarn", "spark.executor.cores": "3", "spark.executor.extraJavaOptions": "-Da=b"}
-    assert session._settings(own)["spark.executor.extraJavaOptions"] == "-Da=b"
+    own = {"spark.master": "yarn", "spark.executor.cores": "3", "spark.executor.defaultJavaOptions": "-Da=b"}
+    assert session._settings(own)["spark.executor.defaultJavaOptions"] == "-Da=b"
+    assert "spark.executor.extraJavaOptions" not in session._settings({"spark.master": "yarn"})

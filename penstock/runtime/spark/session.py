@@ -141,8 +141,10 @@ def _settings(options: Mapping[str, str]) -> dict[str, str]:
         settings.setdefault("spark.python.daemon.module", "penstock.runtime.spark.daemon")
     elif "spark.executor.cores" in settings:
         # Else a JVM outside of a container has threads to compile and collect garbage for all cores of its host.
+        # Under what users and spark-defaults.conf say in `extraJavaOptions`.
         settings.setdefault(
-            "spark.executor.extraJavaOptions", f"-XX:ActiveProcessorCount={settings['spark.executor.cores']}"
+            "spark.executor.defaultJavaOptions",
+            f"-XX:ActiveProcessorCount={settings['spark.executor.cores']}",
         )
     return settings
 
