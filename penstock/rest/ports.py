@@ -21,7 +21,12 @@ class JobPort(Protocol):
     """One job. Methods that steer block until it is done, and raise what went wrong."""
 
     job_id: str
-    ended: bool
+
+    def ended_as(self) -> str | None:
+        """The state that it has ended in, as everybody who reads it is told; None while it runs.
+
+        A job has that state before it is archived, while what it used is still being cleaned up.
+        """
 
     def answer(self, request: Request) -> Answer: ...
 
@@ -52,12 +57,14 @@ ReadJob = Callable[[RunningJob, Request], Answer]
 class LocalJob:
     """A job that runs in this process."""
 
-    ended = False
-
     def __init__(self, job: RunningJob, read: ReadJob) -> None:
         self.job_id = job.job_id
         self.job = job
         self._read = read
+
+    def ended_as(self) -> str | None:
+        life = self.job.statistics.lifecycle
+        return life.current if life.end_ms >= 0 else None
 
     def answer(self, request: Request) -> Answer:
         return self._read(self.job, request)
@@ -102,11 +109,12 @@ def savepoint_directory_of(configuration: Mapping[str, str]) -> str | None:
 class EndedJob:
     """What was archived of a job: answers by path."""
 
-    ended = True
-
     def __init__(self, job_id: str, answers: Mapping[str, Any]) -> None:
         self.job_id = job_id
         self.answers = answers
+
+    def ended_as(self) -> str | None:
+        return str(self.overview()["state"])
 
     def answer(self, request: Request) -> Answer:
         if request.path in self.answers:
@@ -144,5 +152,4 @@ class EndedJob:
         return None
 
     def _ended(self) -> JobEndedError:
-        state = self.overview()["state"]
-        return JobEndedError(f"job {self.job_id} has ended ({state})", where=f"job {self.job_id}")
+        return JobEndedError(f"job {self.job_id} has ended ({self.ended_as()})", where=f"job {self.job_id}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import pathlib
 import socket
+import threading
 import uuid
 from typing import Any
 
@@ -167,6 +168,27 @@ def test_a_cancelled_job_can_still_be_read(client: httpx.Client, server: JobServ
     refused = client.post(f"/jobs/{job.job_id}/savepoints", json={"target-directory": "/tmp/x"})
     assert refused.status_code == 409 and "CANCELED" in refused.json()["errors"][0]
     assert client.patch(f"/jobs/{job.job_id}").status_code == 202
+
+
+def test_a_job_that_is_said_to_have_ended_takes_no_savepoint_while_it_cleans_up(
+    client: httpx.Client, server: JobServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = counting_job()
+    wait_for(lambda: job.statistics.epochs)
+    cleaned, clean_up = threading.Event(), job._clean_up
+    monkeypatch.setattr(job, "_clean_up", lambda status: (cleaned.wait(60), clean_up(status)))
+    try:
+        path = f"/jobs/{job.job_id}"
+        assert client.patch(path, params={"mode": "cancel"}).status_code == 202
+        wait_for(lambda: get(client, f"{path}/status")["status"] == "CANCELED")
+        for action, target in (("savepoints", "target-directory"), ("stop", "targetDirectory")):
+            refused = client.post(f"{path}/{action}", json={target: "/tmp/x"})
+            assert refused.status_code == 409 and "CANCELED" in refused.json()["errors"][0]
+        assert client.patch(path).status_code == 202
+        assert not job.has_ended
+    finally:
+        cleaned.set()
+    wait_for(lambda: job.has_ended)
 
 
 def test_a_job_is_stopped_with_a_savepoint(client: httpx.Client, tmp_path: pathlib.Path) -> None:

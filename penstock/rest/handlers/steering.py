@@ -35,10 +35,10 @@ def cancel(context: ServerContext, job: JobPort, request: Request) -> Answer:
 def cancel_job(context: ServerContext, job: JobPort) -> Answer:
     if not context.flag("web.cancel.enable"):
         raise RestError(403, "Cancelling jobs is switched off here (web.cancel.enable).")
-    if job.ended:
-        state = job.overview()["state"]
-        if state == "CANCELED":
-            return Answer({}, 202)
+    state = job.ended_as()
+    if state == "CANCELED":
+        return Answer({}, 202)
+    if state is not None:
         raise RestError(
             409,
             f"Job cancellation failed because the job has already reached another terminal state ({state}).",
@@ -132,8 +132,8 @@ def _start(
     context: ServerContext, kind: str, job: JobPort, body: dict[str, Any], run: Callable[[], Any], what: str
 ) -> Answer:
     trigger = _trigger_id(body, what)
-    if job.ended and context.operations.find(kind, job.job_id, trigger) is None:
-        state = job.overview()["state"]
+    state = job.ended_as()
+    if state is not None and context.operations.find(kind, job.job_id, trigger) is None:
         raise RestError(
             409, f"Job {job.job_id} is not running: it is {state}, so no {kind} of it can be taken any more."
         )

@@ -18,18 +18,20 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import penstock
-from penstock.common.errors import JobExecutionError, ValidationError
+from penstock.common.errors import JobExecutionError, PenstockError, ValidationError
 from penstock.rest.directory import JobDirectory
-from penstock.rest.messages import Answer, Request
+from penstock.rest.messages import Answer, Request, RestError
 from penstock.rest.requirements import Bounds
 from penstock.rest.session.channel import Channel, ChannelClosedError
 from penstock.rest.session.lost_jobs import lost_job
 from penstock.rest.session.store import ProgramRecord, SessionFolder
+from penstock.runtime.history import Lifecycle
 
 __all__ = ["Programs", "RemoteJob"]
 
 LOG = logging.getLogger(__name__)
 _ANSWER_SECONDS = 30.0
+_STATE_SECONDS = 2.0
 _START_SECONDS = 300.0
 _STOP_SECONDS = 30.0
 _MOST_RESTARTS = 3
@@ -41,12 +43,18 @@ _OWN_FOLDER = str(pathlib.Path(penstock.__file__).parent.parent)
 class RemoteJob:
     """A job in a program's process."""
 
-    ended = False
-
     def __init__(self, job_id: str, channel: Channel, savepoints: str | None) -> None:
         self.job_id = job_id
         self._channel = channel
         self._savepoints = savepoints
+
+    def ended_as(self) -> str | None:
+        """None too if the program does not say: it may hang, and is then to be cancelled."""
+        try:
+            state = str(self.overview_later(_STATE_SECONDS)()["state"])
+        except (TimeoutError, PenstockError, RestError):
+            return None
+        return state if state in Lifecycle.ENDS else None
 
     def answer(self, request: Request) -> Answer:
         query = {name: list(values) for name, values in request.query.items()}
@@ -55,9 +63,9 @@ class RemoteJob:
     def overview(self) -> dict[str, Any]:
         return self.overview_later()()
 
-    def overview_later(self) -> Callable[[], dict[str, Any]]:
+    def overview_later(self, timeout: float = _ANSWER_SECONDS) -> Callable[[], dict[str, Any]]:
         answer = self._channel.begin("overview", job=self.job_id)
-        return lambda: answer(_ANSWER_SECONDS)
+        return lambda: answer(timeout)
 
     def cancel(self) -> None:
         self._ask("cancel")
