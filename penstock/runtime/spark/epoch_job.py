@@ -134,7 +134,9 @@ class EpochJobs:
             self._enter_pool()
             self._sc.setJobGroup(self._job.job_id, f"{self._job.job_name}: epoch {plans[0].epoch}", True)
             self._plans.send(plans)
-            return chain.collect()
+            rows = chain.collect()
+            self._cleaner.begin(self._shuffles)
+            return rows
         except (Py4JError, PySparkException) as error:
             reason, do = reason_of(str(error) or type(error).__name__)
             raise SparkJobError(

@@ -2,14 +2,16 @@
 
 A job's RDDs are made once and run for every epoch. Spark keeps the map output of a shuffle it has run and would
 skip the stage before it the next time, so the output is forgotten between two epochs, with the same call that
-Spark's own cleaner uses when an RDD is garbage.
+Spark's own cleaner uses when an RDD is garbage. That asks every executor and waits for it, for each shuffle: it is
+done while the driver commits the epoch.
 """
 
 from __future__ import annotations
 
 import struct
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -19,6 +21,9 @@ Row = tuple[int, Any]
 
 _GROUPED_ITEMS = 256
 """Rows for one target that are pickled together: small parcels share the fixed cost, large ones are few anyway."""
+_ASKING = ThreadPoolExecutor(4, "penstock-shuffles")
+"""Threads for the jobs of all sessions, since each has a connection to the JVM and a thread there. They start when
+they are needed."""
 
 
 def keyed_bytes(rows: Iterable[Row]) -> Iterator[bytes]:
@@ -58,18 +63,35 @@ def shuffled(context: SparkContext, keyed: RDD[Any], partitions: int) -> tuple[R
 
 
 class ShuffleCleaner:
-    """Forgets what shuffles have produced; `available` is False in a session without Spark's own cleaner."""
+    """Forgets what a job's shuffles have produced; `available` is False in a session without Spark's cleaner.
+
+    Not for several threads.
+    """
 
     def __init__(self, context: SparkContext) -> None:
         cleaner: Any = context._jsc.sc().cleaner()  # type: ignore[union-attr]
         self._cleaner = cleaner.get() if cleaner.isDefined() else None
+        self._begun: Future[None] | None = None
 
     @property
     def available(self) -> bool:
         return self._cleaner is not None
 
-    def forget(self, shuffles: Iterable[int]) -> None:
-        """Waits until all executors have done it: a late order would throw away the next epoch's output."""
+    def begin(self, shuffles: Sequence[int]) -> None:
+        """Forgets while the caller does something else; `forget` has to follow before the shuffles run again."""
+        if self.available and shuffles:
+            self._begun = _ASKING.submit(self._forget, tuple(shuffles))
+
+    def forget(self, shuffles: Sequence[int]) -> None:
+        """Waits until all executors have done it: a late order would throw away the next epoch's output.
+
+        What was begun and has failed is done again here.
+        """
+        begun, self._begun = self._begun, None
+        if begun is None or begun.exception() is not None:
+            self._forget(shuffles)
+
+    def _forget(self, shuffles: Sequence[int]) -> None:
         for number in shuffles:
             assert self._cleaner is not None
             self._cleaner.doCleanupShuffle(number, True)
