@@ -176,6 +176,7 @@ def main() -> None:
     parser.add_argument("--plot", type=pathlib.Path, default=HERE.parent / "docs" / "images" / "soak.svg")
     parser.add_argument("--csv", type=pathlib.Path)
     arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # not without killing the job
     rows, told = run(arguments)
     sys.stdout.write(told + "\n")
     half = len(rows) // 2

@@ -45,6 +45,8 @@ for key, setting in {
     "execution.runtime-mode": "STREAMING",
     "parallelism.default": "2",
     "restart-strategy.type": "exponential-delay",
+    "penstock.snapshot.background-size": "1 b",  # a state as small as this one has would be written in the epoch
+    "penstock.snapshot.min-growth": "64 kb",
 }.items():
     configuration.set_string(key, setting)
 env = StreamExecutionEnvironment.get_execution_environment(configuration)
