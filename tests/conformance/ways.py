@@ -29,12 +29,16 @@ from unittest import mock
 
 @dataclasses.dataclass(frozen=True)
 class Way:
-    """How to run a case. `epochs` None: as the job chooses; `kill_after` 0: after an epoch drawn by lot."""
+    """How to run a case. `epochs` None: as the job chooses; `kill_after` 0: after an epoch drawn by lot.
+
+    `twice`: every epoch runs twice in the same processes, as after a loss for which Spark had to repeat tasks.
+    """
 
     epochs: int | None = None
     parallelism: int | None = None
     kill: bool = False
     kill_after: int = 0
+    twice: bool = False
 
     @property
     def name(self) -> str:
@@ -42,6 +46,7 @@ class Way:
             f"e{self.epochs}" if self.epochs else "",
             f"p{self.parallelism}" if self.parallelism else "",
             "kill" if self.kill else "",
+            "twice" if self.twice else "",
         ]
         return "-".join(part for part in parts if part) or "straight"
 
@@ -59,6 +64,7 @@ WAYS = (
     Way(epochs=7, parallelism=3),
     Way(epochs=3, kill=True),
     Way(epochs=7, parallelism=3, kill=True),
+    Way(epochs=3, parallelism=3, twice=True),
 )
 """All but the straight one."""
 
@@ -119,6 +125,8 @@ class Circumstances:
     def prevail(self) -> Iterator[None]:
         """Lets them happen to all jobs of the block."""
         from penstock.runtime import coordinator, source_planner, submit
+        from penstock.runtime.in_process import InProcessEpochs
+        from penstock.runtime.spark.epoch_job import EpochJobs
 
         with ExitStack() as patches:
             self._plan = source_planner.SourcePlanner.plan
@@ -132,6 +140,8 @@ class Circumstances:
                 replaced += [(module, "publish_commits", self._die) for module in (coordinator, submit)]
                 replaced += [(coordinator.Coordinator, "_close", self._unless_dead())]
                 replaced += [(submit._Place, "end", self._vanish())]
+            if self._way.twice:
+                replaced += [(runs, "run", _twice(runs.run)) for runs in (EpochJobs, InProcessEpochs)]
             for target, name, replacement in replaced:
                 patches.enter_context(mock.patch.object(target, name, replacement))
             yield
@@ -183,6 +193,16 @@ class Circumstances:
             place.identity.release()
 
         return end
+
+
+def _twice(run: Callable[..., Any]) -> Callable[..., Any]:
+    """`EpochRunner.run` whose first run is in vain."""
+
+    def runs(runner: Any, plans: Any) -> Any:
+        run(runner, plans)
+        return run(runner, plans)
+
+    return runs
 
 
 class _Deadline:

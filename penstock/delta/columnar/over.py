@@ -90,6 +90,7 @@ class ColumnarOver(ColumnarOperator):
         self._log = TableLog(context, "waiting", self._keys, self._partials.key_types)
         self._version: list[StoredTable] | None = None
         self._waiting: pa.Table | None = None
+        self._waiting_since = self.context.watermark
 
     def begin_epoch(self) -> None:
         super().begin_epoch()
@@ -129,12 +130,17 @@ class ColumnarOver(ColumnarOperator):
         return millis(table.column(self._time_column))
 
     def _load(self) -> None:
-        """The rows that wait: those of the epoch before, unless the state is another than it left."""
+        """The rows that wait: those of the epoch before, unless the state is another than it left.
+
+        An epoch may answer rows of a batch that stays for others. If it ran in vain, the batches are those that it
+        left, but more rows wait in them.
+        """
         version = self._log.version()
-        if self._version is None or not same_tables(self._version, version):
+        same = self._version is not None and same_tables(self._version, version)
+        if not same or self._waiting_since != self._answered:
             batches = list(self._log.batches().values())
             self._waiting = self._not_answered(pa.concat_tables(batches)) if batches else None
-            self._version = version
+            self._version, self._waiting_since = version, self._answered
 
     def _not_answered(self, table: pa.Table) -> pa.Table:
         return table.filter(pa.array(self._times(table) > self._answered))
@@ -156,7 +162,7 @@ class ColumnarOver(ColumnarOperator):
             self._log.append(later, self._not_answered)
             parts = [later] if self._waiting is None else [self._waiting, later]
             self._waiting = pa.concat_tables(parts)
-        self._version = self._log.version()
+        self._version, self._waiting_since = self._log.version(), self._now
 
     # --- results ------------------------------------------------------------------------------------------
 

@@ -88,6 +88,7 @@ class ColumnarSessionAggregate(ColumnarOperator):
         self._log = TableLog(context, "sessions", range(len(self._keys)), self._key_types)
         self._version: list[StoredTable] | None = None
         self._open: pa.Table | None = None
+        self._open_since = self.context.watermark
 
     def begin_epoch(self) -> None:
         super().begin_epoch()
@@ -98,12 +99,17 @@ class ColumnarSessionAggregate(ColumnarOperator):
     # --- state --------------------------------------------------------------------------------------------
 
     def _load(self) -> None:
-        """The open sessions: those of the epoch before, unless the state is another than it left."""
+        """The open sessions: those of the epoch before, unless the state is another than it left.
+
+        An epoch may end sessions of a batch that stays for others. If it ran in vain, the batches are those that it
+        left, but more sessions of them are open.
+        """
         version = self._log.version()
-        if self._version is None or not same_tables(self._version, version):
+        same = self._version is not None and same_tables(self._version, version)
+        if not same or self._open_since != self._now:
             batches = list(self._log.batches().values())
             self._open = self._latest(pa.concat_tables(batches)) if batches else None
-            self._version = version
+            self._version, self._open_since = version, self._now
 
     def _latest(self, sessions: pa.Table) -> pa.Table:
         """Of each key those of its last epoch, unless they are over."""
@@ -200,7 +206,7 @@ class ColumnarSessionAggregate(ColumnarOperator):
                 self._log.remove(number)
         if self._touched is not None:
             self._store(self._touched)
-        self._version = self._log.version()
+        self._version, self._open_since = self._log.version(), self._now
 
     def _ended(self, name: str) -> pa.Table | None:
         """Takes the sessions that are over out of a table of this object."""

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import hypothesis
 from hypothesis import strategies as st
@@ -64,26 +66,54 @@ def timed_rows(columns, max_time=60, max_size=25):
     return st.lists(st.tuples(*columns, time), max_size=max_size)
 
 
+class Plan(NamedTuple):
+    """For each epoch, how many events of each input it takes; before which epochs the process restarts; and which
+    epochs run in vain first."""
+
+    shares: Sequence[tuple[int, ...]]
+    restarts: Collection[int] = ()
+    in_vain: Collection[int] = ()
+
+
 @st.composite
 def cuts(draw, *inputs):
-    """For each epoch, how many events of each input it takes; and before which epochs the process restarts."""
     count = draw(st.integers(1, 5))
     parts = []
     for events in inputs:
         where = st.lists(st.integers(0, len(events)), min_size=count - 1, max_size=count - 1)
         at_ = [0, *sorted(draw(where)), len(events)]
         parts.append([j - i for i, j in pairwise(at_)])
-    return list(zip(*parts, strict=True)), draw(st.sets(st.integers(1, count)))
+    restarts, in_vain = st.sets(st.integers(1, count)), st.sets(st.integers(0, count))
+    return Plan(list(zip(*parts, strict=True)), draw(restarts), draw(in_vain))
 
 
 class TimeHarness(Harness):
     """The harness, with watermarks of each input and on the output."""
 
-    def step(self, batches, watermark=None, now=0):
-        from penstock.state.backend import KeyedStateRestore, next_handle
+    def step(self, batches, watermark=None, now=0, in_vain=False):
+        """Runs an epoch; with `in_vain` it has run before in this process, and nobody has taken what came of it."""
+        from penstock.state.backend import next_handle
 
-        restore = KeyedStateRestore(self._epoch, 0, 15, self._committed, False)
-        snapshot = self._backend.begin_epoch(restore, now)
+        if in_vain:
+            before, counts = self._context.watermark, dict(self.metrics)
+            self._run(batches, watermark, now)
+            self._backend.end_epoch(self._epoch + 1)
+            self.metrics.clear()
+            self.metrics.update(counts)
+            self._context.watermark = before
+            if not self._committed:  # the worker takes a new instance then
+                self.restart()
+        restore = self._restore_point()
+        snapshot = self._run(batches, watermark, now)
+        delta = self._backend.end_epoch(self._epoch + 1)
+        self._committed = (next_handle(restore, snapshot, self._epoch + 1, delta),)
+        self._epoch += 1
+        output = self._operator.output
+        self.table.apply(list(zip(output.rows, output.kinds, strict=True)))
+        return output
+
+    def _run(self, batches, watermark, now):
+        snapshot = self._backend.begin_epoch(self._restore_point(), now)
         self._context.processing_time_ms = now
         if not self._opened:
             self._operator.open(self._context)
@@ -97,12 +127,7 @@ class TimeHarness(Harness):
             operator.advance(watermark)
             self._context.watermark = watermark
         operator.end_epoch()
-        delta = self._backend.end_epoch(self._epoch + 1)
-        self._committed = (next_handle(restore, snapshot, self._epoch + 1, delta),)
-        self._epoch += 1
-        output = operator.output
-        self.table.apply(list(zip(output.rows, output.kinds, strict=True)))
-        return output
+        return snapshot
 
     def restart(self):
         watermark = self._context.watermark if hasattr(self, "_context") else MIN_WATERMARK
@@ -131,7 +156,7 @@ def replay(make, inputs, plan=None, *, event_time=True, within=False):
     With `within` an epoch is advanced to the watermark of its own last rows, as operators are that scans tell how far
     they have come, and the last one to the end of time.
     """
-    shares, restarts = plan if plan is not None else ([tuple(len(events) for events in inputs)], ())
+    shares, restarts, in_vain = Plan(*plan or [[tuple(len(events) for events in inputs)]])
     harness = TimeHarness(make)
     known = [MIN_WATERMARK] * len(inputs)
     taken = [0] * len(inputs)
@@ -149,10 +174,13 @@ def replay(make, inputs, plan=None, *, event_time=True, within=False):
             batches.append(Batch([e.row for e in part], [e.kind for e in part], watermarks))
         if within:
             planned = MAX_WATERMARK if number == len(shares) - 1 else min(known)
-        out.append(harness.step(batches, planned if event_time else None, now=number))
+        out.append(
+            harness.step(batches, planned if event_time else None, now=number, in_vain=number in in_vain)
+        )
     if len(shares) in restarts:
         harness.restart()
-    out.append(harness.step([], MAX_WATERMARK if event_time else None, now=len(shares)))
+    end = MAX_WATERMARK if event_time else None
+    out.append(harness.step([], end, now=len(shares), in_vain=len(shares) in in_vain))
     return harness, [
         (row, kind, watermark)
         for batch in out
@@ -172,7 +200,7 @@ def multiset(rows):
 
 def cascade(first, second, inputs, plan):
     """Rows that come out of the second of two operators that run one after the other in each epoch."""
-    shares, restarts = plan
+    shares, restarts, in_vain = Plan(*plan)
     upper, lower = TimeHarness(first), TimeHarness(second)
     delay = getattr(first(), "watermark_delay_ms", 0)
     known, taken, output = [MIN_WATERMARK] * len(inputs), [0] * len(inputs), []
@@ -186,9 +214,9 @@ def cascade(first, second, inputs, plan):
             taken[index] += size
             known[index] = part[-1].after if part else known[index]
             batches.append(Batch([e.row for e in part], [e.kind for e in part], [e.before for e in part]))
-        between = upper.step(batches, planned)
+        between = upper.step(batches, planned, in_vain=number in in_vain)
         plain = planned in (MIN_WATERMARK, MAX_WATERMARK)
-        after = lower.step([between], planned if plain else planned - delay)
+        after = lower.step([between], planned if plain else planned - delay, in_vain=number in in_vain)
         output += [(row,) for row in after.rows]
     assert lower.metrics.get("numLateRecordsDropped", 0) == 0
     return output
