@@ -12,6 +12,8 @@ What a subtask takes over, kind by kind:
     runtime state     its own; at another parallelism every former subtask's goes to exactly one, except that
                       a source looks through all of them, because its splits may have moved. If all of them had
                       ended, every new subtask gets one, to know that it has ended
+    attributes        of a function its own; at another parallelism none: they would be there beside the parts of
+                      the lists that they were made from
 
 `runtime/progress.py` plans the epochs from these decisions and makes none of its own.
 """
@@ -100,10 +102,22 @@ def resolve_restore(
 
 
 def own_states(states: Sequence[OperatorSubtaskState]) -> tuple[SubtaskRestore, ...]:
-    """What the subtasks go on from after an epoch: each from what it reported itself."""
+    """What the subtasks go on from after an epoch: each from what it reported itself, and from all union list state.
+
+    A subtask that has it all in memory looks at none of it; one that is opened anew, after a failure or because it
+    has come to another process, sees the whole union as on every restore.
+    """
+    united = {id(state) for state in states if _is_united(state)}
     return tuple(
-        SubtaskRestore(_some(state.keyed), _some(state.operator_state), (state,), _some(state.waiting))
-        for state in states
+        SubtaskRestore(
+            _some(own.keyed),
+            tuple(s.operator_state for s in states if s.operator_state and (s is own or id(s) in united))
+            if united
+            else _some(own.operator_state),
+            (own,),
+            _some(own.waiting),
+        )
+        for own in states
     )
 
 
@@ -141,6 +155,8 @@ def _share(op: OperatorDescription, former: Sequence[OperatorSubtaskState], subt
         # Some may have ended before others; the new ones all have input to come.
         taken = tuple(sub for sub in taken[subtask :: op.parallelism] if not sub.ended)
     groups = key_group_range(subtask, op.max_parallelism, op.parallelism)
+    if op.parallelism != len(former):
+        taken = tuple(replace(sub, function_state=None) for sub in taken)
     handles = tuple(h.keyed for h in former if h.keyed is not None and _overlap(h.keyed, groups))
     operator_states = (state.operator_state for state in with_operator_state)
     waiting = (state.waiting for state in (taken if op.parallelism == len(former) else former))
@@ -156,19 +172,6 @@ def _is_united(state: OperatorSubtaskState) -> bool:
     """Whether every subtask wants the operator state. Nobody looks into files here: they may have union state."""
     blob = state.operator_state
     return blob is not None and (isinstance(blob, FileRef) or has_union_state(blob))
-
-
-def restarted_states(
-    states: Sequence[OperatorSubtaskState], restores: Sequence[SubtaskRestore]
-) -> tuple[SubtaskRestore, ...]:
-    """What the subtasks go on from after a failure: each from its own, and from all union list state."""
-    if len(states) != len(restores) or not any(map(_is_united, states)):
-        return tuple(restores)
-    united = [
-        tuple(s.operator_state for s in states if s.operator_state and (s is own or _is_united(s)))
-        for own in states
-    ]
-    return tuple(replace(r, operator_states=blobs) for r, blobs in zip(restores, united, strict=True))
 
 
 def _overlap(handle: KeyedStateHandle, groups: range) -> bool:

@@ -98,6 +98,8 @@ class OperatorContext:
     storage: CheckpointStorage | None = None
     dead_letters: DeadLetters | None = None
     """Where elements go that nobody can process; None: they fail the job."""
+    restored: bool = False
+    """Whether the subtask goes on from something when it is opened, and does not begin."""
 
 
 class Operator(ABC):
@@ -169,6 +171,9 @@ class Operator(ABC):
     def restore(self, states: Sequence[Any]) -> None:
         """Takes over from former `snapshot()` results: one normally, several (or none) after rescaling."""
         self.current_watermark = min((s["watermark"] for s in states), default=MIN_WATERMARK)
+
+    def initialize_again(self) -> None:
+        """The state of an operator that is open was replaced: it ran elsewhere meanwhile, or ran in vain."""
 
     def function_state(self) -> Any:
         """What the user's function object carries from epoch to epoch (see functions/carried.py), or None."""

@@ -13,10 +13,10 @@ from penstock.operators.runtime_context import StreamingRuntimeContext
 class InitializationContext(FunctionInitializationContext):
     """Operator state is in place when a function gets this."""
 
-    def __init__(self, context: OperatorContext, runtime: StreamingRuntimeContext, restored: bool) -> None:
+    def __init__(self, context: OperatorContext, runtime: StreamingRuntimeContext) -> None:
         self._context = context
         self._runtime = runtime
-        self._restored = restored or context.clock.epoch > 1
+        self._restored = context.restored or context.clock.epoch > 1
 
     def is_restored(self) -> bool:
         return self._restored

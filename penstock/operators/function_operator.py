@@ -7,7 +7,7 @@ is not. `functions/carried.py` tells the two apart.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from penstock.functions.base import RuntimeContext
@@ -64,19 +64,18 @@ class FunctionOperator(Operator):
             if isinstance(function, CheckpointedFunction):
                 self._lifecycle(function, "snapshot_state", SnapshotContext(self.context))
 
-    def restore(self, states: Sequence[Any]) -> None:
-        super().restore(states)
+    def initialize_again(self) -> None:
         for function in self.functions().values():
-            self._initialize_state(function, restored=True)
+            self._initialize_state(function)
 
     def accumulators(self) -> dict[str, Any]:
         """The accumulators that the user's functions added, by name."""
         context = getattr(self, "runtime_context", None)  # an operator that had ended is never opened
         return {} if context is None else context.accumulators
 
-    def _initialize_state(self, function: Any, restored: bool = False) -> None:
+    def _initialize_state(self, function: Any) -> None:
         if isinstance(function, CheckpointedFunction):
-            context = InitializationContext(self.context, self.runtime_context, restored)
+            context = InitializationContext(self.context, self.runtime_context)
             self._lifecycle(function, "initialize_state", context)
 
     def _make_timer_service(self) -> UnkeyedTimerService:

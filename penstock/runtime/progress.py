@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from penstock.checkpoint.handles import KeyedStateHandle, OperatorSubtaskState
-from penstock.checkpoint.resolve import SubtaskRestore, own_states, restarted_states
+from penstock.checkpoint.resolve import SubtaskRestore, own_states
 from penstock.common.ids import EpochId, OperatorUid
 from penstock.common.key_groups import key_group_range
 from penstock.connectors.source import SourceSplit
@@ -131,12 +131,8 @@ class JobProgress:
         return replace(self, nodes={**self.nodes, node_id: NodeProgress(states, restores)})
 
     def restarted(self) -> JobProgress:
-        """The same after a failure: nobody's memory counts, and union list state goes to every subtask."""
-        nodes = {
-            node_id: replace(node, restores=restarted_states(node.states, node.restores))
-            for node_id, node in self.nodes.items()
-        }
-        return replace(self, nodes=nodes, tokens={})
+        """The same after a failure: nobody's memory counts."""
+        return replace(self, tokens={})
 
     @property
     def ended(self) -> bool:

@@ -93,6 +93,8 @@ class StageInstance:
         self.subtask = subtask
         self.act = act
         self.token: str | None = None
+        self.used = False
+        """Whether an epoch has begun here."""
         self._bytes_out = 0
         self._clock = EpochClock()
         self._storage: CheckpointStorage = job.storage
@@ -206,7 +208,7 @@ class StageInstance:
         started = time.perf_counter()
         token = token or uuid.uuid4().hex
         warm = self.token is not None and self.token == mine.token
-        self.token = None
+        self.token, self.used = None, True
         self._clock.epoch = plan.epoch
         self._clock.processing_time_ms = plan.processing_time_ms
         self._clock.attempt = token
@@ -277,11 +279,13 @@ class StageInstance:
                     node.snapshot_ms = (time.perf_counter() - began) * 1000
             if not warm:
                 self._restore_operator_state(node, plan)
-            if not node.opened and not _was_ended(plan):
+            was_open = node.opened
+            if not was_open and not _was_ended(plan):
+                context.restored = bool(plan.states)
                 node.operator.open()
                 node.opened = True
             if not warm:
-                self._restore_node(node, plan)
+                self._restore_node(node, plan, was_open)
                 self._feeding.waiting += tuple(w for blob in plan.waiting for w in self._load(blob))
         reach(Point.STATE_READY)
         return snapshots
@@ -291,7 +295,7 @@ class StageInstance:
         raw = [self._bytes(state) for state in plan.operator_states]
         context.operator_state.restore([r for r in raw if r is not None], self.subtask, context.parallelism)
 
-    def _restore_node(self, node: NodeRuntime, plan: NodePlan) -> None:
+    def _restore_node(self, node: NodeRuntime, plan: NodePlan, was_open: bool) -> None:
         states = [s for s in (self._load(s.runtime_state) for s in plan.states) if s is not None]
         if not states:
             return
@@ -299,6 +303,8 @@ class StageInstance:
         if node.ended:
             return
         node.operator.restore([s["operator"] for s in states])
+        if was_open:
+            node.operator.initialize_again()
         if len(states) == 1:
             _restore_metrics(node.operator, states[0])
         if len(plan.states) == 1:

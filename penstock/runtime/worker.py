@@ -65,8 +65,16 @@ class WorkerState:
         return job
 
     def instance(self, job: JobDefinition, plan: LevelPlan, partition: int, act: int = 0) -> StageInstance:
+        """The act of a stage that is here, or a new one.
+
+        Where the subtask has committed nothing in this run of the job, an instance that has run already did so in
+        vain. There is no state that would bring it back to its beginning, so it gives way to a new one.
+        """
         stage, subtask = job.stages.locate(plan.level, partition)
         key = InstanceKey(job.job_id, plan.run_id, stage.id, subtask, act)
+        if key in self._instances and self._instances[key].used and plan.subtasks[partition].token is None:
+            self._instances.pop(key).close()
+            SURVIVORS.expect_garbage()
         if key not in self._instances:
             self._forget_former_runs(job.job_id, plan.run_id)
             self._instances[key] = StageInstance(job, stage, subtask, plan.attempt_number, act)

@@ -13,7 +13,6 @@ from penstock.checkpoint.resolve import (
     SubtaskRestore,
     own_states,
     resolve_restore,
-    restarted_states,
 )
 from penstock.common.errors import StateMigrationError
 from penstock.common.key_groups import key_group_range
@@ -84,12 +83,19 @@ def test_the_same_parallelism_gives_each_subtask_all_union_lists_and_its_own_lis
     assert [lists_of(r, i, 3) for i, r in enumerate(restores)] == [([0], [0, 1]), ([1], [0, 1]), ([], [0, 1])]
 
 
-def test_after_a_failure_each_subtask_gets_all_union_lists():
-    states = (united(0, 2), united(1, 2))
-    went_on = own_states(states)
-    assert [lists_of(r, i, 2) for i, r in enumerate(went_on)] == [([0], [0]), ([1], [1])]
-    restarted = restarted_states(states, went_on)
-    assert [lists_of(r, i, 2) for i, r in enumerate(restarted)] == [([0], [0, 1]), ([1], [0, 1])]
+def test_a_subtask_that_goes_on_after_an_epoch_gets_all_union_lists_and_its_own_list():
+    restores = own_states((united(0, 2), united(1, 2)))
+    assert [lists_of(r, i, 2) for i, r in enumerate(restores)] == [([0], [0, 1]), ([1], [0, 1])]
+    assert [len(r.operator_states) for r in own_states((united(0, 2), OperatorSubtaskState()))] == [1, 1]
+
+
+def test_without_union_lists_a_subtask_gets_its_own_operator_state_only():
+    backend = MemoryOperatorStateBackend(0, 2)
+    backend.get_list_state(ListStateDescriptor("list", Types.LONG())).add(7)
+    first, second = own_states(
+        (OperatorSubtaskState(operator_state=backend.snapshot()), OperatorSubtaskState())
+    )
+    assert len(first.operator_states) == 1 and second.operator_states == ()
 
 
 def test_another_parallelism_gives_overlapping_handles_and_all_operator_states():
