@@ -12,6 +12,7 @@ and the value then carries it in full.
 
 from __future__ import annotations
 
+import importlib
 import pickle
 import struct
 from collections.abc import Callable
@@ -128,6 +129,9 @@ _NamespaceCodec = tuple[bytes, Callable[[Any], bytes], Callable[[bytes], Any]]
 _by_class: dict[type, _NamespaceCodec] = {}
 _by_tag: dict[bytes, Callable[[bytes], Any]] = {}
 _PICKLED = b"P"
+_OWN_KINDS = "penstock.windowing.windows"
+"""Registers the kinds of windows that penstock has. It lies above this layer, and whoever reads state from outside a
+job may not have imported it, so that is done when a kind is met that nobody has registered."""
 
 
 def register_namespace_codec(
@@ -165,6 +169,8 @@ def decode_namespace(data: bytes) -> Any:
     if data[:1] == _PICKLED:
         return pickle.loads(data[1:])
     end = 2 + data[1]
+    if data[:end] not in _by_tag:
+        importlib.import_module(_OWN_KINDS)
     decode = _by_tag.get(data[:end])
     if decode is None:
         from penstock.common.errors import StateError

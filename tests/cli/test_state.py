@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import pathlib
 import shutil
+import subprocess
+import sys
 from itertools import islice
 from typing import Any
 
@@ -12,21 +14,38 @@ import pytest
 from typer.testing import CliRunner
 
 from penstock.cli.main import app
-from penstock.common import Types
+from penstock.common import Time, Types
 from penstock.common.errors import CheckpointError
 from penstock.connectors.collect import CollectSink
 from penstock.datastream import StreamExecutionEnvironment
+from penstock.datastream.window import TumblingEventTimeWindows
 from penstock.graph.transformations import SinkTransformation
 from tests.runtime.in_process import start
-from tests.state_processor.conftest import everything
+from tests.state_processor.conftest import everything, numbers
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: Any) -> pathlib.Path:
     """Two savepoints of one job, and its checkpoints."""
-    base: pathlib.Path = tmp_path_factory.mktemp("state")
     env = StreamExecutionEnvironment.get_execution_environment()
-    stream, sink = everything(env), CollectSink(Types.LONG())
+    return two_savepoints(everything(env), tmp_path_factory.mktemp("state"))
+
+
+@pytest.fixture(scope="module")
+def windows(tmp_path_factory: Any) -> pathlib.Path:
+    """Two savepoints of a job with windows."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    stream = numbers(env)
+    windowed = stream.key_by(lambda v: v % 5, key_type=Types.LONG()).window(
+        TumblingEventTimeWindows.of(Time.milliseconds(1000))
+    )
+    sums = windowed.reduce(lambda a, b: a + b).uid("w").set_parallelism(2)
+    both = sums.union(stream.map(lambda v: v, Types.LONG()))
+    return two_savepoints(both, tmp_path_factory.mktemp("windows"))
+
+
+def two_savepoints(stream: Any, base: pathlib.Path) -> pathlib.Path:
+    sink = CollectSink(Types.LONG())
     end = SinkTransformation("collect", (stream._transformation,), parallelism=1, sink=sink)
     settings = {"execution.epoch.max-records": "20", "execution.checkpointing.dir": str(base / "checkpoints")}
     settings["execution.checkpointing.externalized-checkpoint-retention"] = "RETAIN_ON_CANCELLATION"
@@ -92,6 +111,22 @@ def test_show_filters_by_key_and_limits(folder: pathlib.Path) -> None:
     assert "PICKLE" in run("show", path, "all")
     with pytest.raises(CheckpointError, match="has no keyed state 'nothing'"):
         run("show", path, "all", "nothing")
+
+
+def test_windows_are_shown_by_a_process_that_has_nothing_of_the_job(windows: pathlib.Path) -> None:
+    for state in ("timers", "window-contents"):
+        command = [
+            sys.executable,
+            "-m",
+            "penstock.cli.main",
+            "state",
+            "show",
+            str(windows / "first"),
+            "w",
+            state,
+        ]
+        shown = subprocess.run([*command, "--json"], capture_output=True, text=True, timeout=120)
+        assert [0, 1000] in [row["window"] for row in json.loads(shown.stdout)], shown.stderr
 
 
 def test_a_checkpoint_shows_the_same_as_a_savepoint(folder: pathlib.Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 
 from penstock.state.encoding import decode_namespace, encode_namespace
 from penstock.windowing import (
@@ -18,6 +20,14 @@ def test_windows_are_values_in_state_and_in_pickles():
     for window in (TimeWindow(-5, 10), CountWindow(3), GlobalWindow.get()):
         for copy in (pickle.loads(pickle.dumps(window)), decode_namespace(encode_namespace(window))):
             assert copy == window and hash(copy) == hash(window) and type(copy) is type(window)
+
+
+def test_windows_in_state_are_read_where_nobody_has_imported_them():
+    windows = [TimeWindow(-5, 10), CountWindow(3), GlobalWindow.get()]
+    read = "from penstock.state.encoding import decode_namespace\n"
+    read += f"for data in {[encode_namespace(window) for window in windows]}: print(decode_namespace(data))"
+    shown = subprocess.run([sys.executable, "-c", read], capture_output=True, text=True, timeout=120)
+    assert shown.stdout.splitlines() == [str(window) for window in windows], shown.stderr
 
 
 def test_time_windows_are_ordered_by_their_end():
