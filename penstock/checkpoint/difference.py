@@ -14,12 +14,16 @@ from penstock.checkpoint.contents import OperatorContents, StateContents
 from penstock.checkpoint.listing import StateInfo, describe_operator, sources_of
 from penstock.checkpoint.savepoint_rows import as_text
 from penstock.state.files import Record
-from penstock.state.records import RecordReader
+from penstock.state.records import TIMER, RecordParts, RecordReader
 
 
 @dataclass
 class StateDifference:
-    """How one state differs, in records: values, map entries, chunks of lists, timers."""
+    """How one state differs, in records: values, map entries, chunks of lists, timers.
+
+    An example has `key`, `before` and `after`; as far as the state has them also `window`, `map_key`, the `time` of a
+    timer and the `chunk` of a list.
+    """
 
     name: str
     kind: str
@@ -140,8 +144,19 @@ def _compare_records(
         if len(state.examples) < examples:
             shown = [r and rd.parts(*r) for r, rd in zip((was, now), readers, strict=True)]
             values = [p and as_text(rd.value, p) for p, rd in zip(shown, readers, strict=True)]
-            key = as_text(reader.key, parts)
-            state.examples.append({"key": key, "before": values[0], "after": values[1]})
+            state.examples.append({**_place(reader, parts), "before": values[0], "after": values[1]})
+
+
+def _place(reader: RecordReader, parts: RecordParts) -> dict[str, Any]:
+    """Which record of a state it is: the key, and what else there is that tells records of a key apart."""
+    place: dict[str, Any] = {"key": as_text(reader.key, parts)}
+    if parts.namespace:
+        place["window"] = as_text(reader.namespace, parts)
+    if parts.map_key is not None:
+        place["map_key"] = as_text(reader.map_key, parts)
+    if parts.position is not None:
+        place["time" if parts.kind == TIMER else "chunk"] = parts.position
+    return place
 
 
 def _records(operator: OperatorContents) -> Iterator[Record]:

@@ -20,6 +20,8 @@ app = typer.Typer(help="Look into checkpoints and savepoints.", no_args_is_help=
 
 AsJson = Annotated[bool, typer.Option("--json", help="For scripts.")]
 EXIT_DIFFERS = 1
+_EXAMPLE = ("uid", "state", "key", "window", "map_key", "chunk", "time", "before", "after")
+"""Columns of what `diff` shows, as far as the states have them."""
 
 
 @app.command("ls")
@@ -149,13 +151,14 @@ def show_difference(found: Difference) -> None:
         rows += [["", "", s.name, s.added, s.removed, s.changed, s.note] for s in op.states if s.differs]
     _table(["uid", "status", "state", "added", "removed", "changed", "note"], rows)
     shown = [
-        [op.uid, state.name, example["key"], example["before"], example["after"]]
+        {"uid": op.uid, "state": state.name, **example}
         for op in found.operators
         for state in op.states
         for example in state.examples
     ]
     if shown:
-        _table(["uid", "state", "key", "before", "after"], shown)
+        columns = [name for name in _EXAMPLE if any(name in example for example in shown)]
+        _table(columns, [[example.get(name) for name in columns] for example in shown])
     if found.sources:
         names = ["uid", "split", "before", "after"]
         _table(["source", *names[1:]], [[source[name] for name in names] for source in found.sources])

@@ -151,3 +151,19 @@ def test_diff_counts_and_shows_what_changed(folder: pathlib.Path) -> None:
     assert int(example["after"]) > int(example["before"])
     assert found["sources"][0]["uid"] == "numbers"
     assert "changed" in run("diff", folder / "first", folder / "second", code=1)
+
+
+def test_diff_shows_what_tells_entries_of_a_key_apart(folder: pathlib.Path, windows: pathlib.Path) -> None:
+    def examples(base: pathlib.Path, uid: str) -> dict[str, dict[str, Any]]:
+        found = json.loads(run("diff", base / "first", base / "second", "-n", 1, "--json", code=1))
+        (operator,) = (o for o in found["operators"] if o["uid"] == uid)
+        return {state["name"]: state["examples"][0] for state in operator["states"] if state["examples"]}
+
+    found = examples(folder, "all")
+    assert found["stock"]["map_key"] in ('"i0"', '"i1"') and found["event"]["time"] > 10_000
+    assert found["seen"]["chunk"] >= 0
+    assert set(found["total"]) == {"key", "before", "after"}
+    assert examples(windows, "w")["window-contents"]["window"] == "[0, 1000]"
+    text = run("diff", folder / "first", folder / "second", "-n", 1, code=1)
+    assert '"i0"' in text and str(found["event"]["time"]) in text
+    assert "[0, 1000]" in run("diff", windows / "first", windows / "second", "-n", 1, code=1)
