@@ -64,12 +64,25 @@ def state_relation(config: Mapping[str, str], arguments: Sequence[Any]) -> Local
 
 
 def _of_key(view: KeyedStateView, key: Any) -> Iterator[StateEntry]:
-    """The entries of a key; one that is a row or tuple is written as JSON: '["a", 7]'."""
+    """The entries of a key; one that is a row or tuple is written as JSON: '["a", 7]'.
+
+    Raises:
+        TypeMismatchError: However the key is read, it is not of the type that the keys have.
+    """
+    fits = False
     for meant in [key, *(keys_meant(key) if isinstance(key, str) else ())]:
         with contextlib.suppress(TypeMismatchError):
             found = list(view.of_key(meant))
+            fits = True
             if found:
                 return iter(found)
+    if not fits:
+        assert view.key_schema is not None  # keys of undeclared type may be anything
+        raise TypeMismatchError(
+            f"{key!r} is no key of state '{view.state}', whose keys are {view.key_schema.fingerprint}",
+            where=f"operator '{view.operator.uid}'",
+            do="give a key of that type; a row or tuple as JSON: '[\"a\", 7]'",
+        )
     return iter(())
 
 

@@ -80,6 +80,9 @@ def test_a_query_sees_the_state_of_a_job_and_of_its_checkpoints(tmp_path: pathli
     assert [key for key, _ in running] == [0, 1, 2, 3, 4] and all(count >= 10 for _, count in running)
     assert [key for key, _ in ask(job.job_id, ", 3")] == [3]
     assert ask(job.job_id, ", 30") == []
+    assert [key for key, _ in ask(job.job_id, ", '3'")] == [3]
+    with pytest.raises(TypeMismatchError, match=r"'three' is no key of state 'count'.*LONG"):
+        ask(job.job_id, ", 'three'")
     job.cancel()
     assert [key for key, _ in ask(job.job_id)] == [0, 1, 2, 3, 4]
     assert [key for key, _ in ask(str(tmp_path / job.job_id))] == [0, 1, 2, 3, 4]
