@@ -157,7 +157,11 @@ def open_savepoint(path: str) -> OpenedSavepoint:
     try:
         metadata = decode_metadata(files.read(f"{root}/{METADATA_FILE}"), root)
     except FileNotFoundError as error:
-        raise CheckpointError("the savepoint is incomplete: it has no _metadata", where=root) from error
+        raise CheckpointError(
+            f"the savepoint is incomplete: it has no {METADATA_FILE}",
+            where=root,
+            do="copy the whole folder, or use another savepoint",
+        ) from error
     known = metadata.properties.get(SAVEPOINT_PROPERTY)
     if isinstance(known, dict) and known.get("description") != digest:
         raise CheckpointError(

@@ -298,12 +298,23 @@ def read_metadata(path: str) -> CheckpointMetadata:
             raise damaged from None
         _log.warning("%s: %s; its copy is used", absolute, damaged.what)
     if SAVEPOINT_PROPERTY in metadata.properties:
-        raise CheckpointError(
-            "this is a savepoint, its keyed state has to be brought into a job's storage first",
-            where=absolute,
-            do="use CheckpointStorage.read_metadata or read_savepoint",
-        )
+        raise _no_checkpoint(absolute)
     return metadata
+
+
+def _no_checkpoint(path: str) -> CheckpointError:
+    """For metadata of a savepoint: whoever reads those as savepoints has not found what they are known by."""
+    from penstock.checkpoint.savepoint import SAVEPOINT_FILE, is_savepoint
+
+    if is_savepoint(path):
+        return CheckpointError(
+            "this is a savepoint, not a checkpoint: keyed state is in its parts", where=path
+        )
+    return CheckpointError(
+        f"the savepoint is incomplete: it has no {SAVEPOINT_FILE}",
+        where=path,
+        do="copy the whole folder, or use another savepoint",
+    )
 
 
 def _decoded(files: FileSystem, path: str) -> CheckpointMetadata:

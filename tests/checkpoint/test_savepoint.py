@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 
 import duckdb
@@ -184,6 +185,17 @@ def test_what_is_not_a_savepoint_is_refused(job, tmp_path):
     path = write_savepoint(str(tmp_path / "savepoints"), metadata, storage)
     assert is_savepoint(path) and is_savepoint(path + "/_metadata")
     assert path.rpartition("/")[2].startswith("savepoint-1a2b3c-")
+
+
+@pytest.mark.parametrize("name", ["savepoint.json", "_metadata"])
+def test_a_savepoint_that_was_copied_in_part_says_what_is_missing(job, tmp_path, name):
+    storage, metadata, _ = job
+    path = write_savepoint(str(tmp_path / "savepoints"), metadata, storage)
+    os.unlink(f"{path}/{name}")
+    for read in (open_contents, storage.read_metadata):
+        with pytest.raises(CheckpointError, match=f"the savepoint is incomplete: it has no {name}") as caught:
+            read(path)
+        assert path in str(caught.value) and "copy the whole folder" in str(caught.value)
 
 
 def test_a_damaged_part_is_named(job, tmp_path):
