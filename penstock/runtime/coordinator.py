@@ -527,7 +527,8 @@ class Coordinator:
         """Leaves what the failed epoch was given, for a replay; a job does not fail for want of that."""
         if self._settings.durable and self._running is not None and self._running.epoch > self.progress.epoch:
             try:
-                keep_failed(self._storage, [*self._inputs, replace(self._running, error=str(error))])
+                told = error.what if isinstance(error, PenstockError) else f"{type(error).__name__}: {error}"
+                keep_failed(self._storage, [*self._inputs, replace(self._running, error=told)])
             except Exception as refused:
                 LOG.debug("the failed epoch is not kept: %s", refused)
 

@@ -25,7 +25,7 @@ FAILED_FILE = "_failed_epoch"
 
 @dataclass(frozen=True)
 class EpochInput:
-    """One epoch; `sources` by uid and subtask. `error`: it has failed so."""
+    """One epoch; `sources` by uid and subtask. `error`: what it has failed with, without traceback and advice."""
 
     epoch: EpochId
     processing_time_ms: int

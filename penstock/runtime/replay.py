@@ -149,6 +149,7 @@ class _Kept:
     def to_replay(self, wanted: int) -> tuple[CheckpointMetadata | None, list[EpochInput]]:
         """The checkpoint before an epoch, and the inputs from there up to it."""
         numbers = self.storage.list_checkpoints()
+        self._check_there_is(wanted, numbers)
         before = max((n for n in numbers if n < wanted), default=None)
         inputs: dict[int, EpochInput] = {}
         for number in (n for n in numbers if before is None or n > before):
@@ -171,6 +172,17 @@ class _Kept:
             )
         start = None if before is None else self.storage.read_metadata(self.storage.checkpoint_path(before))
         return start, [inputs[n] for n in needed]
+
+    def _check_there_is(self, wanted: int, checkpoints: Sequence[int]) -> None:
+        last = max([*checkpoints, *(given.epoch for given in self.failed())], default=0)
+        if not 1 <= wanted <= last:
+            got = f"the job got to epoch {last}" if last else "the job has not finished any"
+            do = (
+                f"name one up to {last}: --epoch"
+                if last
+                else "start the job, or give the folder of another one"
+            )
+            raise CheckpointError(f"there is no epoch {wanted}: {got}", where=self.root, do=do)
 
 
 class _Run:

@@ -34,6 +34,12 @@ def test_a_failed_epoch_fails_again_with_exit_code_1(folder: str) -> None:
     assert told["epoch"] == 6 and "16 is too much" in told["error"]
 
 
+def test_the_heading_tells_what_the_epoch_failed_with(folder: str) -> None:
+    heading = CliRunner().invoke(app, ["replay", folder]).output.splitlines()[0]
+    assert heading.startswith("epoch 6, which failed: KeyedProcessFunction 'Total' failed on an element")
+    assert heading.endswith("ArithmeticError: 16 is too much")
+
+
 def test_the_debugger_opens_where_the_function_raised(folder: str) -> None:
     result = CliRunner().invoke(app, ["replay", folder, "--pdb"], input="p value\nq\n")
     assert "16" in result.output and "process_element" in result.output

@@ -133,3 +133,25 @@ def test_an_epoch_that_is_not_kept_any_more_is_refused(tmp_path: pathlib.Path) -
         replay(str(tmp_path / "nowhere"), 2)
     with pytest.raises(CheckpointError, match="no epoch of this job has failed"):
         replay(str(tmp_path))
+
+
+def test_an_epoch_that_the_job_has_not_got_to_is_refused(tmp_path: pathlib.Path) -> None:
+    run(tmp_path, fails_at=16)
+    for wanted in (99, 7, 0):
+        with pytest.raises(
+            CheckpointError, match=f"there is no epoch {wanted}: the job got to epoch 6"
+        ) as caught:
+            replay(str(tmp_path), wanted)
+        assert "num-retained" not in str(caught.value)
+    (kept,) = tmp_path.glob("*/_failed_epoch")
+    kept.unlink()
+    with pytest.raises(CheckpointError, match="there is no epoch 6: the job got to epoch 5"):
+        replay(str(tmp_path), 6)
+
+
+def test_a_job_without_any_epoch_says_so(tmp_path: pathlib.Path) -> None:
+    run(tmp_path, stop_at=1)
+    for kept in tmp_path.glob("*/_failed_epoch"):
+        kept.unlink()
+    with pytest.raises(CheckpointError, match="there is no epoch 1: the job has not finished any"):
+        replay(str(tmp_path), 1)
