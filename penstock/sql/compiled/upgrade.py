@@ -13,10 +13,14 @@ from dataclasses import dataclass, field
 from penstock.sql.plan.algebra import InsertInto
 from penstock.sql.streaming.jobs import plan_inserts, sink_uids
 from penstock.sql.streaming.node_identity import InputIdentity, NodeIdentity, kind_of
-from penstock.sql.streaming.physical import DeltaNode, PhysicalNode, ScanNode, StreamNode
+from penstock.sql.streaming.physical import DeltaNode, PhysicalNode, ScanNode, StreamNode, WatermarkNode
 from penstock.sql.streaming.planner import Planner
 
 KEEPS, LOSES, STARTS_EMPTY = "keeps", "loses", "starts empty"
+_COMPUTES_OTHERWISE = (
+    "it computes something else: other keys, functions, order or conditions, or a time to live has been switched "
+    "on or off, which changes how it keeps its rows"
+)
 
 
 @dataclass(frozen=True)
@@ -31,10 +35,14 @@ class PlannedOperator:
 
 @dataclass(frozen=True)
 class PlannedJob:
-    """The operators with state of one job, and the tables that it writes."""
+    """The operators with state of one job, and the tables that it writes.
+
+    `between` are those that keep nothing and only pass rows on: watermarks, look-ups; constant rows, too.
+    """
 
     sinks: tuple[str, ...]
     operators: tuple[PlannedOperator, ...]
+    between: tuple[PlannedOperator, ...] = ()
 
     @property
     def name(self) -> str:
@@ -69,16 +77,19 @@ def planned_job(config: Mapping[str, str], sinks: Sequence[InsertInto]) -> Plann
     planner = Planner(config)
     plan_inserts(planner, sinks)
     names = tuple(sink.identifier.as_summary_string() for sink in sinks)
-    operators = [
-        PlannedOperator(node.uid, kind_of(node), node.name, node.identity)
-        for node in planner.nodes
-        if _has_state(node)
-    ]
+    operators = [_planned(node) for node in planner.nodes if _has_state(node)]
+    between = [_planned(node) for node in planner.nodes if not _has_state(node)]
     ends = [
         PlannedOperator(uid, "Sink", f"Sink({name})", None)
         for uid, name in zip(sink_uids(planner, sinks), names, strict=True)
     ]
-    return PlannedJob(names, (*operators, *ends))
+    return PlannedJob(names, (*operators, *ends), tuple(between))
+
+
+def _planned(node: PhysicalNode) -> PlannedOperator:
+    delay = node.delay_ms if isinstance(node, WatermarkNode) else None
+    title = node.name if delay is None else f"{node.name} {delay} ms behind"
+    return PlannedOperator(node.uid, kind_of(node), title, node.identity)
 
 
 def _has_state(node: PhysicalNode) -> bool:
@@ -97,25 +108,25 @@ def compare_jobs(old: Sequence[PlannedJob], new: Sequence[PlannedJob]) -> list[J
             verdicts.append(JobVerdict(job.name, lost, note))
             continue
         left.remove(successor)
-        verdicts.append(JobVerdict(successor.name, compare_operators(job.operators, successor.operators)))
+        verdicts.append(JobVerdict(successor.name, compare_operators(job, successor)))
     for job in left:
         fresh = [Verdict(op.uid, op.description, STARTS_EMPTY) for op in job.operators]
         verdicts.append(JobVerdict(job.name, fresh, "a new job"))
     return verdicts
 
 
-def compare_operators(old: Sequence[PlannedOperator], new: Sequence[PlannedOperator]) -> list[Verdict]:
+def compare_operators(old: PlannedJob, new: PlannedJob) -> list[Verdict]:
     """What becomes of each operator: old ones first, then those that are new."""
-    by_uid = {op.uid: op for op in new}
-    former = {op.uid for op in old}
-    titles = {op.identity.digest: op.description for op in (*old, *new) if op.identity is not None}
-    unmatched = [op for op in new if op.uid not in former]
+    by_uid = {op.uid: op for op in new.operators}
+    former = {op.uid for op in old.operators}
+    ways = _Ways(old, new)
+    unmatched = [op for op in new.operators if op.uid not in former]
     verdicts = []
-    for op in old:
+    for op in old.operators:
         if op.uid in by_uid:
             verdicts.append(Verdict(op.uid, op.description, KEEPS, _kept_reason(op, by_uid[op.uid])))
         else:
-            verdicts.append(Verdict(op.uid, op.description, LOSES, _lost_reason(op, unmatched, titles)))
+            verdicts.append(Verdict(op.uid, op.description, LOSES, _lost_reason(op, unmatched, ways)))
     verdicts += [Verdict(op.uid, op.description, STARTS_EMPTY) for op in unmatched]
     return verdicts
 
@@ -128,16 +139,14 @@ def _kept_reason(old: PlannedOperator, new: PlannedOperator) -> str:
     return "computes the same from the same columns"
 
 
-def _lost_reason(
-    old: PlannedOperator, candidates: Sequence[PlannedOperator], titles: Mapping[str, str]
-) -> str:
+def _lost_reason(old: PlannedOperator, candidates: Sequence[PlannedOperator], ways: _Ways) -> str:
     alike = [op for op in candidates if op.kind == old.kind and op.identity is not None]
     if old.identity is None or not alike:
         return f"the new statement has no such {old.kind}"
     known = old.identity
     new = max(alike, key=lambda op: _likeness(known, op.identity))
     assert new.identity is not None
-    return f"{_difference(old.identity, new.identity, titles)} (now {new.description})"
+    return f"{_difference(old.identity, new.identity, ways)} (now {new.description})"
 
 
 def _likeness(old: NodeIdentity, new: NodeIdentity | None) -> int:
@@ -148,22 +157,63 @@ def _likeness(old: NodeIdentity, new: NodeIdentity | None) -> int:
     return score
 
 
-def _difference(old: NodeIdentity, new: NodeIdentity, titles: Mapping[str, str]) -> str:
+def _difference(old: NodeIdentity, new: NodeIdentity, ways: _Ways) -> str:
     if len(old.inputs) != len(new.inputs):
         return "it has another number of inputs"
-    for was, now in zip(old.inputs, new.inputs, strict=True):
-        if was.nodes != now.nodes:
-            return f"its rows come from {_from(now, titles)} instead of {_from(was, titles)}"
-    if any(a.columns != b.columns for a, b in zip(old.inputs, new.inputs, strict=True)):
+    inputs = list(zip(old.inputs, new.inputs, strict=True))
+    for was, now in inputs:
+        other = ways.difference(was, now)
+        if other:
+            return other
+    if old.own != new.own and any(a.nodes != b.nodes for a, b in inputs):
+        # Columns are known by the node that they come from. It passes on others besides, so all of them look new.
+        return _COMPUTES_OTHERWISE
+    if any(a.columns != b.columns for a, b in inputs):
         return "it takes in other columns, or columns that are computed in another way"
-    if any(a.filters != b.filters for a, b in zip(old.inputs, new.inputs, strict=True)):
+    if any(a.filters != b.filters for a, b in inputs):
         return "a condition before it has changed, and its input takes rows back that had come through the former one"
-    return (
-        "it computes something else: other keys, functions, order or conditions, or a time to live has been switched "
-        "on or off, which changes how it keeps its rows"
-    )
+    return _COMPUTES_OTHERWISE
 
 
-def _from(side: InputIdentity, titles: Mapping[str, str]) -> str:
-    found = [titles.get(digest, "an operator that has changed") for digest in side.nodes]
-    return " and ".join(found) or "nothing"
+class _Ways:
+    """Where rows come from in both plans: operators that remember something, and those without state on the way.
+
+    The latter pass on whatever columns somebody behind them needs, and are others with other columns. So that says
+    nothing about an operator behind them, unless what they do has changed.
+    """
+
+    def __init__(self, old: PlannedJob, new: PlannedJob) -> None:
+        every = (*old.operators, *new.operators, *old.between, *new.between)
+        self._titles = {op.identity.digest: op.description for op in every if op.identity is not None}
+        between = (op.identity for op in (*old.between, *new.between) if op.identity is not None)
+        self._between = {identity.digest: identity for identity in between if identity.inputs}
+
+    def difference(self, was: InputIdentity, now: InputIdentity) -> str:
+        """How the ways of an input's rows differ; nothing if they do not."""
+        (origins, way), (new_origins, new_way) = self._walk(was), self._walk(now)
+        if origins != new_origins:
+            return f"its rows come from {self._other(new_origins, origins)}"
+        former, current = ([self._titles[digest] for digest in side] for side in (way, new_way))
+        return "" if former == current else f"its rows come through {self._other(new_way, way)}"
+
+    def _walk(self, side: InputIdentity) -> tuple[list[str], list[str]]:
+        """The digests of the operators that the rows of an input come from, and of those on the way."""
+        origins: list[str] = []
+        way: list[str] = []
+        for digest in side.nodes:
+            if digest not in self._between:
+                origins.append(digest)
+                continue
+            way.append(digest)
+            for below in map(self._walk, self._between[digest].inputs):
+                origins += below[0]
+                way += below[1]
+        return origins, way
+
+    def _other(self, now: Sequence[str], was: Sequence[str]) -> str:
+        current, former = (" and ".join(self._titles[d] for d in side) or "nothing" for side in (now, was))
+        return (
+            f"{current}, which is not the same as before"
+            if current == former
+            else f"{current} instead of {former}"
+        )

@@ -33,6 +33,12 @@ JOINED = """
 INSERT INTO totals SELECT c.name, COUNT(*), SUM(o.amount)
 FROM orders o JOIN customers c ON o.customer = c.id GROUP BY c.name;
 """
+CLICKS = """
+CREATE TABLE clicks (usr STRING, amount INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '5' SECOND)
+  WITH ('connector' = 'datagen');
+CREATE TABLE users (usr STRING, n BIGINT) WITH ('connector' = 'blackhole');
+INSERT INTO users SELECT usr, COUNT(*) FROM clicks GROUP BY usr;
+"""
 COUNTED = "INSERT INTO counts SELECT customer, COUNT(*) FROM orders WHERE amount > 5 GROUP BY customer;"
 
 
@@ -107,6 +113,30 @@ def test_another_column_of_the_join_is_told_with_what_follows(tmp_path: pathlib.
     more = JOINED.replace("COUNT(*)", "COUNT(DISTINCT o.note)")
     found = verdicts(tmp_path, JOINED, more)
     assert "other columns" in found["Joinl"][1] and "its rows come from" in found["Aggregatel"][1]
+
+
+def test_other_functions_over_a_table_with_a_watermark_are_told_as_such(tmp_path: pathlib.Path) -> None:
+    more = CLICKS.replace("GROUP BY usr", "GROUP BY usr HAVING SUM(amount) > 5")
+    found = verdicts(tmp_path, CLICKS, more)
+    assert found["TableSourceScank"][0] == "keeps"
+    assert found["Aggregatel"][1].startswith("it computes something else: other keys, functions")
+    assert "(now Aggregate(groupBy=[usr], select=[COUNT, SUM]))" in found["Aggregatel"][1]
+
+
+def test_another_watermark_is_told_as_such(tmp_path: pathlib.Path) -> None:
+    reason = verdicts(tmp_path, CLICKS, CLICKS.replace("'5'", "'7'"))["Aggregatel"][1]
+    watermark = "WatermarkAssigner(rowtime=[ts])"
+    assert reason.startswith(
+        f"its rows come through {watermark} 7000 ms behind instead of {watermark} 5000 ms behind"
+    )
+
+
+def test_a_reason_does_not_name_the_same_operator_twice(tmp_path: pathlib.Path) -> None:
+    found = verdicts(tmp_path, JOINED, JOINED.replace("COUNT(*)", "COUNT(DISTINCT o.note)"))
+    assert "its rows come from Join(joinType=[inner]), which is not the same" in found["Aggregatel"][1]
+    aside = CLICKS.replace("FROM clicks", "FROM (VALUES ('a')) AS t(usr)")
+    reason = verdicts(tmp_path, CLICKS, aside)["Aggregatel"][1]
+    assert reason.startswith("its rows come from Values instead of TableSourceScan(")
 
 
 def test_a_job_that_is_gone_and_a_script_without_jobs(tmp_path: pathlib.Path) -> None:
