@@ -59,6 +59,10 @@ class FileSystem(ABC):
         """Names in a folder, sorted; none if there is no such folder."""
 
     @abstractmethod
+    def sizes(self, path: str) -> dict[str, int]:
+        """Names and bytes of the files in a folder; none if there is no such folder."""
+
+    @abstractmethod
     def walk(self, path: str) -> list[str]:
         """Paths of all files below a folder, relative to it, sorted."""
 
@@ -115,6 +119,15 @@ class LocalFileSystem(FileSystem):
         except (FileNotFoundError, NotADirectoryError):
             return []
 
+    def sizes(self, path: str) -> dict[str, int]:
+        found = {}
+        with contextlib.suppress(FileNotFoundError), os.scandir(path) as entries:
+            for entry in entries:
+                with contextlib.suppress(FileNotFoundError):  # deleted meanwhile
+                    if entry.is_file():
+                        found[entry.name] = entry.stat().st_size
+        return found
+
     def walk(self, path: str) -> list[str]:
         found = []
         for folder, _, names in os.walk(path):
@@ -169,6 +182,12 @@ class ArrowFileSystem(FileSystem):
 
     def names(self, path: str) -> list[str]:
         return sorted(info.base_name for info in self._infos(path, recursive=False))
+
+    def sizes(self, path: str) -> dict[str, int]:
+        from pyarrow import fs
+
+        infos = self._infos(path, recursive=False)
+        return {info.base_name: info.size for info in infos if info.type == fs.FileType.File}
 
     def walk(self, path: str) -> list[str]:
         from pyarrow import fs

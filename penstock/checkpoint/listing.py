@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import chain, islice
 from typing import Any
 
@@ -18,10 +18,11 @@ import pyarrow as pa
 
 from penstock.checkpoint.contents import OperatorContents, StateContents, open_contents
 from penstock.checkpoint.entries import TIMER_STATES, KeyedStateView, StateEntry, Unreadable
+from penstock.checkpoint.file_check import FileCheck
 from penstock.checkpoint.filesystem import FileSystem, filesystem_for
 from penstock.checkpoint.savepoint import SAVEPOINT_FILE
 from penstock.checkpoint.savepoint_rows import to_json
-from penstock.checkpoint.storage import METADATA_FILE
+from penstock.checkpoint.storage import COPY_FILE, METADATA_FILE
 from penstock.common.codecs import compile_codec
 from penstock.common.errors import CheckpointError, PenstockError, TypeMismatchError
 from penstock.state.operator import SavedState
@@ -71,11 +72,27 @@ class OperatorInfo:
     states: list[StateInfo] = field(default_factory=list)
 
 
-def find_snapshots(path: str) -> list[Snapshot]:
-    """Checkpoints and savepoints in a folder and below it, oldest first; the folder itself if it is one."""
+def find_snapshots(path: str, check: FileCheck | None = None) -> list[Snapshot]:
+    """Checkpoints and savepoints in a folder and below it, oldest first; the folder itself if it is one.
+
+    Metadata that cannot be read is a problem of the snapshot; files that it names are looked at with a `check`.
+    """
     files, root = filesystem_for(path)
-    found = [_snapshot(folder) for folder in _folders(files, root, _DEPTH)]
+    opened = [_opened(folder) for folder in _folders(files, root, _DEPTH)]
+    found = [snapshot for snapshot, _ in opened]
+    if check is not None:
+        found = list(_checked(files, opened, check))
     return sorted(found, key=lambda s: (s.timestamp_ms, s.epoch, s.path))
+
+
+def _checked(
+    files: FileSystem, opened: list[tuple[Snapshot, StateContents | None]], check: FileCheck
+) -> Iterator[Snapshot]:
+    for snapshot, contents in opened:
+        problem = check.problem(contents) if contents is not None else ""
+        if problem and not {METADATA_FILE, COPY_FILE} & set(files.names(snapshot.path)):
+            continue  # its job has deleted it meanwhile: metadata first, then files
+        yield replace(snapshot, problem=snapshot.problem or problem)
 
 
 def _folders(files: FileSystem, folder: str, depth: int) -> Iterator[str]:
@@ -89,11 +106,15 @@ def _folders(files: FileSystem, folder: str, depth: int) -> Iterator[str]:
                 yield from _folders(files, f"{folder}/{name}", depth - 1)
 
 
-def _snapshot(folder: str) -> Snapshot:
+def _opened(folder: str) -> tuple[Snapshot, StateContents | None]:
     try:
         contents = open_contents(folder)
     except (PenstockError, OSError) as error:
-        return Snapshot(folder, "?", problem=str(error).partition("\n")[0])
+        return Snapshot(folder, "?", problem=str(error).partition("\n")[0]), None
+    return _snapshot(contents), contents
+
+
+def _snapshot(contents: StateContents) -> Snapshot:
     metadata = contents.metadata
     size = sum(op.keyed_bytes + op.operator_bytes for op in contents.operators.values())
     return Snapshot(

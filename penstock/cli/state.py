@@ -27,14 +27,21 @@ _EXAMPLE = ("uid", "state", "key", "window", "map_key", "chunk", "time", "before
 @app.command("ls")
 def list_state(
     path: Annotated[str, typer.Argument(help="A folder with checkpoints or savepoints, or one of them.")],
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Read all their files, to find changed bytes, too.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Lists the checkpoints and savepoints of a folder; of a single one its operators and states."""
+    """Lists the checkpoints and savepoints of a folder; of a single one its operators and states.
+
+    The column 'problem' says which cannot be used: metadata is damaged, files are missing or have another size.
+    """
     from penstock.checkpoint.contents import open_contents
+    from penstock.checkpoint.file_check import FileCheck
     from penstock.checkpoint.filesystem import filesystem_for
     from penstock.checkpoint.listing import find_snapshots
 
-    found = find_snapshots(path)
+    found = find_snapshots(path, FileCheck(reads_all=verify))
     if not found:
         raise CheckpointError(
             "there is no checkpoint or savepoint",

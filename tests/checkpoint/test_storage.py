@@ -10,6 +10,7 @@ import pickle
 import pytest
 
 from penstock.checkpoint.encoding import decode_metadata, encode_metadata
+from penstock.checkpoint.filesystem import filesystem_for
 from penstock.checkpoint.handles import FileRef, KeyedStateHandle, OperatorSubtaskState
 from penstock.checkpoint.metadata import (
     CheckpointMetadata,
@@ -94,6 +95,15 @@ def test_a_file_whose_pieces_fail_is_not_there(tmp_path):
     with pytest.raises(OSError, match="could not be read"):
         storage.write_file("shared/a/1-x.snapshot", pieces())
     assert os.listdir(tmp_path / "job-1/shared/a") == []
+
+
+def test_the_sizes_of_a_folders_files_are_known_without_reading_them(storage):
+    storage.write_file("shared/op/a", b"123")
+    storage.write_file("shared/op/b", b"")
+    storage.write_file("shared/op/deeper/c", b"1")
+    files, folder = filesystem_for(f"{storage.root}/shared/op")
+    assert files.sizes(folder) == {"a": 3, "b": 0}
+    assert files.sizes(f"{folder}/nothing") == {}
 
 
 def test_a_missing_state_file_is_named(storage):

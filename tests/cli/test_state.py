@@ -87,6 +87,53 @@ def test_ls_tells_what_cannot_be_used(folder: pathlib.Path, tmp_path: pathlib.Pa
     assert "damaged" in found["problem"]
 
 
+def problems(path: pathlib.Path, *options: str) -> dict[str, str]:
+    """What `ls` says is wrong, by the last part of the path."""
+    found = json.loads(run("ls", path, "--json", *options))
+    return {pathlib.Path(item["path"]).name: item["problem"] for item in found}
+
+
+def test_ls_finds_state_files_that_are_missing(folder: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    (shared,) = folder.glob("checkpoints/*/shared")
+    assert not any(problems(folder).values())
+    shutil.move(shared, tmp_path / "aside")
+    try:
+        found = problems(folder)
+        checkpoint = next(path for path in folder.glob("checkpoints/*/chk-*"))
+        text = run("ls", checkpoint)
+    finally:
+        shutil.move(tmp_path / "aside", shared)
+    assert found.pop("first") == found.pop("second") == ""
+    assert found and all("missing" in problem and str(shared) in problem for problem in found.values())
+    assert "missing" in text and str(checkpoint) in text
+
+
+def test_ls_finds_files_of_another_size(folder: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    part = next(shutil.copytree(folder / "first", tmp_path / "copy").rglob("*.parquet"))
+    size = part.stat().st_size
+    part.write_bytes(part.read_bytes()[:100])
+    assert problems(tmp_path) == {"copy": f"a file has 100 bytes instead of {size}: {part}"}
+
+
+def test_ls_finds_changed_bytes_if_it_reads_all_files(folder: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    part = next(shutil.copytree(folder / "first", tmp_path / "copy").rglob("*.parquet"))
+    assert not any({**problems(folder, "--verify"), **problems(tmp_path, "--verify")}.values())
+    (shared,) = folder.glob("checkpoints/*/shared")
+    whole = {path: path.read_bytes() for path in shared.rglob("*") if path.is_file()}
+    for path in (part, *whole):
+        data = bytearray(path.read_bytes())
+        data[len(data) // 2] ^= 1
+        path.write_bytes(data)
+    quickly = {**problems(folder), **problems(tmp_path)}
+    found = {**problems(folder, "--verify"), **problems(tmp_path, "--verify")}
+    for path, content in whole.items():
+        path.write_bytes(content)
+    assert not any(quickly.values())
+    assert found.pop("first") == found.pop("second") == ""
+    assert str(part) in found["copy"]
+    assert len(found) > 1 and all("damaged" in problem for problem in found.values())
+
+
 def test_ls_of_a_savepoint_lists_operators_states_and_sources(folder: pathlib.Path) -> None:
     shown = json.loads(run("ls", folder / "first", "--json"))
     (operator,) = (o for o in shown["operators"] if o["uid"] == "all")
