@@ -1,8 +1,9 @@
 """Whether state written with one type can be read with another, told from their fingerprints.
 
 A fingerprint is the type as text, such as `TUPLE<INT,STRING>` or `ROW<"id" INT,"name" STRING>`. State stays
-readable when the text is the same; when a number became wider (the bytes are the same); and when a row's
-field got a name that no field had before. Swapped fields are not: their values would change places.
+readable when the text is the same; when a number became wider (the bytes are the same); and when one field of
+all got a name that no field had before. Swapped fields are not: their values would change places. Nor are several
+new names: they are more likely other fields than other names.
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ def compatible(now: str, then: str) -> bool:
     >>> compatible("TUPLE<LONG,STRING>", "TUPLE<INT,STRING>")
     True
     >>> compatible("TUPLE<INT,STRING>", "TUPLE<LONG,STRING>")
+    False
+    >>> compatible('ROW<"a" INT,"c" INT>', 'ROW<"a" INT,"b" INT>')
+    True
+    >>> compatible('ROW<"c" INT,"d" INT>', 'ROW<"a" INT,"b" INT>')
     False
     """
     if now == then:
@@ -51,4 +56,4 @@ def _names_kept(new: list[str], old: list[str]) -> bool:
     if len(new) != len(old):
         return not new or not old  # a row that gained or lost all of its names
     renamed = [(a, b) for a, b in zip(new, old, strict=True) if a != b]
-    return not any(a in old or b in new for a, b in renamed)
+    return not renamed or (len(renamed) == 1 and renamed[0][0] not in old and renamed[0][1] not in new)
