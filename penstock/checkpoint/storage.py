@@ -245,9 +245,14 @@ class CheckpointStorage:
         return sorted(orphans)
 
     def delete_job(self) -> None:
-        """Removes everything of the job; its newest checkpoint last, so that nobody goes on from an older one."""
+        """Removes everything of the job; its newest checkpoint last, so that nobody goes on from an older one.
+
+        What the job had claimed goes with it, unless it has made no checkpoint: then that is all there is.
+        """
         reach(Point.END_NEXT)
         *older, newest = self.list_checkpoints() or [EpochId(0)]
+        if newest:
+            release_claimed(self, frozenset())
         for epoch in older:
             self._files.delete_tree(self.checkpoint_path(epoch))
         self._files.delete_tree(f"{self.root}/shared")

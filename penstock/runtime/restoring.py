@@ -181,9 +181,12 @@ def where_to_go_on_from(storage: CheckpointStorage, job: JobDefinition) -> str:
     """What to do when a state file turned out to be damaged: names the checkpoints and savepoints without it."""
     usable = storage.usable() + _usable_savepoints(job)
     if not usable:
-        return "no checkpoint of this job is usable: start from a savepoint, or anew"
+        return "no checkpoint of this job is usable: start from a savepoint, wherever you have one, or anew"
     listed = "\n".join(usable)
-    return f"these checkpoints are usable, start from one with execution.state-recovery.path:\n{listed}"
+    return (
+        "these are usable, start from one with execution.state-recovery.path; the output since then comes again, so "
+        f"what sinks have published of it would be there twice:\n{listed}"
+    )
 
 
 def _usable_savepoints(job: JobDefinition) -> list[str]:

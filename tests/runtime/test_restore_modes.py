@@ -96,6 +96,26 @@ def test_a_claimed_savepoint_is_deleted_when_the_job_has_checkpoints_of_its_own(
     assert not (tmp_path / "b" / second.job_id / CLAIMED_FILE).exists()
 
 
+@pytest.mark.parametrize("kind", ["savepoint", "checkpoint"])
+def test_what_was_claimed_goes_with_a_job_that_ends_soon(tmp_path: pathlib.Path, kind: str) -> None:
+    first, _ = endless_counts(2, {**RETAINED, "execution.checkpointing.dir": str(tmp_path / "a")})
+    if kind == "savepoint":
+        path = pathlib.Path(first.cancel_with_savepoint(str(tmp_path / "savepoints")))
+    else:
+        first.trigger_checkpoint()
+        first.cancel()
+        path = newest(tmp_path / "a", first)
+    settings = {
+        "execution.checkpointing.dir": str(tmp_path / "b"),
+        "execution.state-recovery.path": str(path),
+        "execution.state-recovery.claim-mode": "CLAIM",
+    }
+    second, _ = endless_counts(2, settings)
+    second.trigger_checkpoint()
+    second.cancel()
+    assert not path.exists() and not (tmp_path / "b" / second.job_id).exists()
+
+
 def test_files_that_another_checkpoint_of_the_claimed_job_needs_stay(tmp_path: pathlib.Path) -> None:
     two = {"execution.checkpointing.num-retained": "2"}
     first, _ = run_and_cancel(tmp_path / "a", 300, two)
