@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from concurrent.futures import Future
 from typing import Any
 
@@ -50,6 +51,12 @@ class JobHandle(ABC):
     def query_state(self, uid: str, state: str) -> Any:
         """Committed keyed state of an operator; see `penstock.runtime.state_queries.QueryableState`."""
         raise NotSupportedError("asking for the state of this job", "it keeps none: it is a bounded query")
+
+    def rescale(self, parallelism: int | Mapping[str, int]) -> Future[None]:
+        """Done when the job goes on with another parallelism."""
+        raise NotSupportedError(
+            "another parallelism for this job", "it is a bounded query, which Spark has planned"
+        )
 
     @abstractmethod
     def accumulators(self) -> dict[str, Any]:
@@ -102,6 +109,14 @@ class JobClient:
         Answers are of the newest committed epoch.
         """
         return self._handle.query_state(operator_uid, state_name)
+
+    def rescale(self, parallelism: int | Mapping[str, int]) -> CompletableFuture:
+        """Gives the job another parallelism between two epochs; done when it goes on with that.
+
+        Args:
+            parallelism: For all operators to which the program has not given one, or by operator uid.
+        """
+        return CompletableFuture(self._handle.rescale(parallelism))
 
     def get_accumulators(self) -> CompletableFuture:
         """The accumulators by name, now or as they were at the end."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import Any
 
@@ -45,6 +45,10 @@ class RunningJobHandle(JobHandle):
     def cancel_with_savepoint(self, directory: str | None) -> Future[str]:
         """Done when the savepoint is complete and the job has stopped; its path is the result."""
         return _in_background(lambda: self._job.cancel_with_savepoint(directory))
+
+    def rescale(self, parallelism: int | Mapping[str, int]) -> Future[None]:
+        """Another parallelism, from the next epoch on."""
+        return _in_background(lambda: self._job.rescale(parallelism))
 
     def query_state(self, uid: str, state: str) -> Any:
         """What an operator's state holds now."""

@@ -75,8 +75,11 @@ def _numbers(before: StreamGraph, wanted: Wanted) -> dict[OperatorUid, int]:
                 "the program has given every operator a parallelism of its own",
                 do="name those to rescale, by uid",
             )
-        asked = {node.uid: min(wanted, node.max_parallelism) for node in free}
         _check(wanted, "the job")
+        most = max(node.max_parallelism for node in free)
+        if wanted > most:
+            raise _above_max(wanted, "the job", most)
+        asked = {node.uid: min(wanted, node.max_parallelism) for node in free}
     else:
         asked = {OperatorUid(uid): number for uid, number in wanted.items()}
     for uid, number in asked.items():
@@ -85,12 +88,15 @@ def _numbers(before: StreamGraph, wanted: Wanted) -> dict[OperatorUid, int]:
             raise ValidationError(f"the job has no operator '{uid}'", do=f"use one of {known}")
         _check(number, f"'{by_uid[uid].name}'")
         if number > by_uid[uid].max_parallelism:
-            raise ValidationError(
-                f"the parallelism {number} of '{by_uid[uid].name}' is above its max parallelism "
-                f"{by_uid[uid].max_parallelism}",
-                do="a max parallelism cannot change in a job's life: choose a smaller parallelism",
-            )
+            raise _above_max(number, f"'{by_uid[uid].name}'", by_uid[uid].max_parallelism)
     return {**now, **asked}
+
+
+def _above_max(number: int, whose: str, most: int) -> ValidationError:
+    return ValidationError(
+        f"the parallelism {number} of {whose} is above its max parallelism {most}",
+        do="a max parallelism cannot change in a job's life: choose a smaller parallelism",
+    )
 
 
 def _follows(node: StreamNode, default: int) -> bool:

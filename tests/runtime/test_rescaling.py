@@ -12,6 +12,7 @@ from penstock.common import Time, Types, WatermarkStrategy
 from penstock.common.errors import JobEndedError, ValidationError
 from penstock.connectors.collect import CollectSink
 from penstock.datastream import StreamExecutionEnvironment
+from penstock.datastream.job_handle import job_client
 from penstock.datastream.window import SlidingEventTimeWindows
 from penstock.graph.stream_graph import GraphSettings, build_stream_graph
 from penstock.graph.transformations import SinkTransformation
@@ -21,7 +22,7 @@ from penstock.sql.streaming import jobs
 from tests.connectors.scripted import in_this_process
 from tests.runtime.in_process import start
 from tests.runtime.test_rescaled_savepoints import NUMBERS, QUERY, TOP, TYPE, Remember, folded, sql
-from tests.runtime.test_savepoints import CountElements, Number
+from tests.runtime.test_savepoints import CountElements, Number, endless_counts
 
 
 def program(settings: dict[str, str], interfere: Any = None) -> tuple[Any, CollectSink]:
@@ -100,6 +101,7 @@ def test_one_operator_is_rescaled_by_its_uid(whole: Counter[Any]) -> None:
         ({"nobody": 2}, "no operator 'nobody'"),
         ({"remember": 0}, "is not a parallelism"),
         ({"remember": 500}, "max"),
+        (1000, "the parallelism 1000 of the job is above its max parallelism"),
     ],
 )
 def test_a_parallelism_that_cannot_be_is_refused_and_the_job_goes_on(
@@ -125,6 +127,16 @@ def test_a_job_that_has_ended_is_not_rescaled() -> None:
     job.wait(60)
     with pytest.raises(JobEndedError):
         job.rescale(3)
+
+
+def test_the_client_of_a_job_rescales_it() -> None:
+    job, _ = endless_counts(2)
+    client = job_client(job)
+    client.rescale({"counts": 3}).result()
+    assert {n.uid: n.parallelism for n in job.coordinator.job.graph.nodes}["counts"] == 3
+    with pytest.raises(ValidationError, match="max parallelism"):
+        client.rescale({"counts": 1000}).result()
+    client.cancel().result()
 
 
 @pytest.mark.parametrize("query", [QUERY, TOP], ids=["join-and-group", "top-n"])
