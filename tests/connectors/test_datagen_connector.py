@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from penstock.common.datatypes import DataTypes
 from penstock.common.errors import ValidationError
+from penstock.connectors.datagen.row_source import RowGeneratorSource
+from penstock.connectors.datagen.rows import DataGenerator
+from penstock.connectors.source import EnumeratorContext
 
 pytestmark = pytest.mark.spark
 
@@ -63,3 +68,25 @@ def test_tables_that_make_no_sense_are_refused(
 ) -> None:
     with pytest.raises(ValidationError, match=message):
         make_table("id BIGINT", {"connector": "datagen", **more}).read()
+
+
+def test_moments_are_those_of_the_epoch_that_makes_them() -> None:
+    generator = DataGenerator(
+        DataTypes.ROW([DataTypes.FIELD("ts", DataTypes.TIMESTAMP(3))]),
+        {},
+        7,
+        dt.datetime.now(dt.timezone.utc),
+    )
+    source = RowGeneratorSource(generator, None, 10)
+    enumerator = source.create_enumerator(EnumeratorContext(1, {}))
+    (split,) = enumerator.discover()
+    assert enumerator.plan_read(split, None, 1_000) is None
+    position, found = None, []
+    for now_ms in (2_000, 3_500):
+        limit = enumerator.plan_read(split, position, now_ms)
+        assert limit is not None
+        for batch in source.create_reader().read_arrow(split, position, limit):
+            position = batch.position
+            found += batch.batch.column(0).to_pylist()
+    epoch = dt.datetime(1970, 1, 1)
+    assert found == [epoch + dt.timedelta(seconds=2)] * 10 + [epoch + dt.timedelta(seconds=3.5)] * 15

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -24,6 +25,7 @@ from penstock.formats.arrow_rows import RowsToArrow
 __all__ = ["RowGeneratorSource"]
 
 BATCH_ROWS = 8192
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 
 
 @dataclass(frozen=True)
@@ -57,10 +59,18 @@ class RowGeneratorSource(Source):
         parts = context.parallelism if self.generator.sequence_length() is None else 1
         ranges = split_range(0, count - 1, parts) if count else []
         splits = [RowsSplit(f"rows-{r.split_id}", r.start, r.end, self.generator) for r in ranges]
-        return RangeEnumerator(splits, self.rate, restored, at_once=0)
+        return _RowsEnumerator(splits, self.rate, restored, at_once=0)
 
     def create_reader(self) -> ArrowReader:
         return _RowReader(self.generator)
+
+
+class _RowsEnumerator(RangeEnumerator):
+    """Tells the reader what time it is; all rows of an epoch have one, so that a repeated task makes the same rows."""
+
+    def plan_read(self, split: SourceSplit, position: Any, now_ms: int) -> ReadLimit | None:
+        limit = super().plan_read(split, position, now_ms)
+        return limit and replace(limit, payload=now_ms)
 
 
 class _RowReader(ArrowReader):
@@ -73,7 +83,10 @@ class _RowReader(ArrowReader):
         end = split.end + 1 if limit.end_position is None else limit.end_position
         if limit.max_records is not None:
             end = min(end, start + limit.max_records)
-        rows = split.generator.rows(start, end)
+        generator = split.generator
+        if limit.payload is not None:
+            generator = replace(generator, now=_EPOCH + dt.timedelta(milliseconds=limit.payload))
+        rows = generator.rows(start, end)
         to_arrow = RowsToArrow(split.generator.row_type)
         while chunk := list(islice(rows, BATCH_ROWS)):
             start += len(chunk)
