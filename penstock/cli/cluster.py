@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from penstock.cli.jobs import AsJson, Define, print_table
+from penstock.cli.jobs import AsJson, Define
+from penstock.cli.tables import print_table
 from penstock.common.config_check import check_configuration, mistyped_keys
 from penstock.common.config_files import load_configuration
 from penstock.common.configuration import Configuration

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from penstock.cli.tables import print_table
 from penstock.common.config_files import load_configuration
 from penstock.common.errors import ValidationError
 
@@ -191,18 +192,6 @@ def _moment(milliseconds: int) -> str:
 
 def _length(job: dict[str, Any]) -> str:
     return str(datetime.timedelta(seconds=max(0, int(job["duration"])) // 1000))
-
-
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    for column in columns:
-        table.add_column(column, no_wrap=column in ("Job ID", "State"), overflow="fold")
-    for row in rows:
-        table.add_row(*(str(cell) for cell in row))
-    Console(highlight=False).print(table)
 
 
 def register(app: typer.Typer) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from penstock.cli.tables import print_table
 from penstock.common.errors import CheckpointError
 
 if TYPE_CHECKING:
@@ -172,20 +173,7 @@ def show_difference(found: Difference) -> None:
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text("" if cell is None else str(cell)) for cell in row))
-    console = Console(soft_wrap=False)
-    if not console.is_terminal:  # nobody wants a table for a screen that is not there
-        console = Console(width=400)
-    console.print(table)
+    print_table(columns, rows, ruled=True)
 
 
 def _cell(value: Any) -> str:

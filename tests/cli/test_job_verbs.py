@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from penstock.cli.main import app
+from penstock.cli.rest_client import RestClient
 from penstock.common.configuration import Configuration
 from penstock.common.errors import ExternalSystemError
 from penstock.rest.server import JobServer, make_context
@@ -50,6 +51,32 @@ def test_a_job_is_described(server: JobServer, job: RunningJob) -> None:
     text = run(server, "info", job.job_id)
     assert "test job" in text and "Source: numbers" in text and "checkpoints completed" in text
     assert json.loads(run(server, "info", job.job_id, "--json"))["job"]["state"] == "RUNNING"
+
+
+def test_names_with_brackets_are_shown_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = {
+        "jid": "a" * 32,
+        "name": "etl [/prod] [bold]v2",
+        "state": "RUNNING",
+        "start-time": 0,
+        "duration": 1,
+    }
+    scan = "TableSourceScan(table=[[default_catalog, default_database, orders]], fields=[id])" * 2
+    vertex = {"name": scan, "parallelism": 1, "status": "RUNNING"}
+    vertex["metrics"] = {"read-records": 0, "write-records": 7}
+    answers = {
+        "/jobs/overview": {"jobs": [job]},
+        f"/jobs/{job['jid']}": {**job, "vertices": [vertex]},
+        f"/jobs/{job['jid']}/checkpoints": {
+            "counts": {"completed": 0, "failed": 0},
+            "latest": {"completed": None},
+        },
+    }
+    monkeypatch.setattr(RestClient, "get", lambda self, path: answers[path])
+    shown = CliRunner().invoke(app, ["list"], catch_exceptions=False)
+    assert job["name"] in shown.output
+    shown = CliRunner().invoke(app, ["info", str(job["jid"])], catch_exceptions=False)
+    assert job["name"] in shown.output and scan in shown.output
 
 
 def test_a_savepoint_is_taken_and_disposed_of(
