@@ -7,8 +7,10 @@ true; `finish` waits for them, because their jobs live in this process.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from penstock.cli.sql.failure import describe_failure, unclosed_quote
@@ -187,8 +189,8 @@ class Client:
             self._show_job(piece, result, options, started)
         elif kind is StatementKind.TEXT:
             self.output.lines(str(row[0]) for row in _rows(result))
-        else:
-            self._show_rows(result, _rows(result), options, None)
+        else:  # ids and paths to copy: only rows of queries are cut to the width of columns, as in Flink
+            self._show_rows(result, _rows(result), replace(options, max_column_width=sys.maxsize), None)
 
     def _start_engine(self) -> None:
         """Only the first statement waits here; what it is said to have taken is what the user waited for."""

@@ -301,3 +301,12 @@ def test_ctrl_c_ends_the_statement_and_the_session_goes_on() -> None:
     assert left.wait(10), "the rows were not closed"
     assert session.client.run_piece(Piece("SELECT 2"))
     assert "|  2 | after |" in session.shown
+
+
+def test_what_a_statement_answers_is_shown_whole_whatever_the_width_of_columns() -> None:
+    path = "/savepoints/savepoint-388247-" + "c" * 60
+    session = Session(
+        {"STOP JOB": strings("savepoint path", [path]), "SHOW JOBS": strings("job id", ["a" * 32])}
+    )
+    session.run("SET 'sql-client.display.max-column-width' = '6'; STOP JOB 'a' WITH SAVEPOINT; SHOW JOBS")
+    assert f"| {path} |" in session.shown and f"| {'a' * 32} |" in session.shown

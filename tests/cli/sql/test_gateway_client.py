@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import pathlib
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -85,6 +86,18 @@ def test_an_insert_is_submitted_and_outlives_the_client(gateway: ServedGateway) 
     job = find_job(line.split()[-1])
     assert job.status().name == "RUNNING"
     job.cancel()
+
+
+def test_ids_of_jobs_and_paths_of_savepoints_are_shown_whole(
+    gateway: ServedGateway, tmp_path: pathlib.Path
+) -> None:
+    folder = f"SET 'execution.checkpointing.savepoint-dir' = '{tmp_path}/{'deep' * 20}'"
+    shown = Shown(gateway, f"{folder}; {ENDLESS}; {HOLE}; INSERT INTO hole SELECT n FROM endless; SHOW JOBS;")
+    [job] = re.findall("submitted to the cluster: ([0-9a-f]{32})", shown.out)
+    assert f"| {job} |" in shown.out
+    stopped = Shown(gateway, f"{folder}; STOP JOB '{job}' WITH SAVEPOINT;")
+    [path] = re.findall(r"\| +(\S*/savepoint-\S+) \|", stopped.out)
+    assert pathlib.Path(path.removeprefix("file:")).is_dir()
 
 
 def test_a_query_that_is_left_ends_at_the_gateway(gateway: ServedGateway) -> None:
