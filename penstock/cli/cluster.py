@@ -17,7 +17,7 @@ import typer
 
 from penstock.cli.jobs import AsJson, Define
 from penstock.cli.tables import print_table
-from penstock.common.config_check import check_configuration, mistyped_keys
+from penstock.common.config_check import check_configuration, check_values, keys_of_programs, mistyped_keys
 from penstock.common.config_files import load_configuration
 from penstock.common.configuration import Configuration
 from penstock.common.errors import ExternalSystemError, ValidationError
@@ -218,7 +218,12 @@ def config(
         typer.echo("Nothing is configured: every option has its default.")
     for warning in mistyped_keys(loaded.configuration()):
         typer.echo(warning, err=True)
-    check_configuration(loaded.configuration())
+    for key in keys_of_programs(loaded.configuration()):
+        typer.echo(
+            f"configuration key '{key}' is no option of Flink's or penstock's: only a program can read it",
+            err=True,
+        )
+    check_values(loaded.configuration())
 
 
 def history(

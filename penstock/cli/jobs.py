@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from penstock.cli.define import define_option
 from penstock.cli.tables import print_table
+from penstock.common.config_check import tell_mistyped_keys
 from penstock.common.config_files import load_configuration
-from penstock.common.errors import ValidationError
 
 if TYPE_CHECKING:
     from penstock.cli.rest_client import RestClient
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 Server = Annotated[str | None, typer.Option("-m", "--jobmanager", help="host:port of the server.")]
-Define = Annotated[list[str] | None, typer.Option("-D", help="key=value: configuration.")]
+Define = Annotated[list[str] | None, define_option("key=value: configuration.")]
 AsJson = Annotated[bool, typer.Option("--json", help="For scripts.")]
 Job = Annotated[str, typer.Argument(help="The job's id.")]
 _WAITING = ("CREATED", "INITIALIZING", "RESTARTING", "RECONCILING", "SUSPENDED")
@@ -32,7 +33,9 @@ _ENDED = ("FINISHED", "CANCELED", "FAILED")
 def _client(server: str | None, define: Sequence[str] | None) -> RestClient:
     from penstock.cli.rest_client import find_server
 
-    return find_server(load_configuration(define or ()).configuration(), server)
+    configuration = load_configuration(define or ()).configuration()
+    tell_mistyped_keys(configuration)
+    return find_server(configuration, server)
 
 
 def _print_json(value: Any) -> None:
@@ -155,9 +158,7 @@ def savepoint(
         typer.echo(f"Savepoint '{dispose}' disposed.")
         return
     if job is None:
-        raise ValidationError(
-            "no job", do="penstock savepoint JOB [DIRECTORY], or penstock savepoint -d PATH"
-        )
+        raise typer.BadParameter("a job, or -d with the path of a savepoint")
     body = {"cancel-job": False, "target-directory": directory}
     _tell_savepoint(_triggered(client, job, "savepoints", body), as_json)
 

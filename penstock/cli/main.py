@@ -11,6 +11,7 @@ import typer
 from penstock import __version__
 from penstock.cli.cluster import app as cluster_app
 from penstock.cli.cluster import config, history, submit_to_session
+from penstock.cli.define import define_option
 from penstock.cli.gateway import app as gateway_app
 from penstock.cli.jobs import register as register_jobs
 from penstock.cli.replay import replay
@@ -46,7 +47,7 @@ def run(
     ] = None,
     define: Annotated[
         list[str] | None,
-        typer.Option("-D", help="key=value: configuration of the environments that the program makes."),
+        define_option("key=value: configuration of the environments that the program makes."),
     ] = None,
     from_savepoint: Annotated[
         str | None, typer.Option("-s", "--from-savepoint", help="Start from this savepoint or checkpoint.")
@@ -171,7 +172,7 @@ def sql(
 @app.command()
 def shell(
     define: Annotated[
-        list[str] | None, typer.Option("-D", help="key=value: configuration of the environments.")
+        list[str] | None, define_option("key=value: configuration of the environments.")
     ] = None,
     parallelism: Annotated[int | None, typer.Option("-p", "--parallelism", min=1)] = None,
     ipython: Annotated[

@@ -13,9 +13,10 @@ from __future__ import annotations
 import logging
 
 from penstock.common.configuration import Configuration
-from penstock.common.options import StateOptions, has_effect, option_of
+from penstock.common.errors import ValidationError
+from penstock.common.options import StateOptions, belongs_to_others, has_effect, is_known, option_of
 
-__all__ = ["check_configuration", "mistyped_keys", "tell_mistyped_keys"]
+__all__ = ["check_configuration", "check_values", "keys_of_programs", "mistyped_keys", "tell_mistyped_keys"]
 
 LOG = logging.getLogger(__name__)
 _told: set[str] = set()
@@ -27,9 +28,26 @@ def check_configuration(configuration: Configuration) -> None:
     Raises:
         ValidationError: With the key, the value and what is expected.
     """
-    for key, value in configuration.to_dict().items():
-        _check_value(key, value)
     tell_mistyped_keys(configuration)
+    check_values(configuration)
+
+
+def check_values(configuration: Configuration) -> None:
+    """Refuses values that their options cannot have.
+
+    Raises:
+        ValidationError: It tells all of them.
+    """
+    refused = []
+    for key, value in configuration.to_dict().items():
+        try:
+            _check_value(key, value)
+        except ValidationError as error:
+            refused.append(error)
+    if len(refused) == 1:
+        raise refused[0]
+    if refused:
+        raise ValidationError("\n".join(map(str, refused)))
 
 
 def tell_mistyped_keys(configuration: Configuration) -> None:
@@ -47,6 +65,16 @@ def mistyped_keys(configuration: Configuration) -> list[str]:
         hint = f": did you mean '{near}'?" if near else ""
         told.append(f"configuration key '{key}' is not known and has no effect{hint}")
     return told
+
+
+def keys_of_programs(configuration: Configuration) -> list[str]:
+    """Keys that no option has and that look like none: whoever sets them must read them himself."""
+    mistyped = configuration.unknown_keys()
+    return [
+        key
+        for key in configuration.to_dict()
+        if not (is_known(key) or belongs_to_others(key) or key in mistyped)
+    ]
 
 
 def _check_value(key: str, value: str) -> None:

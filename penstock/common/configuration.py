@@ -145,14 +145,21 @@ class Configuration:
 
         A key that does not begin as ours do is taken for a program's own unless it is all but equal to a known one.
         """
-        from penstock.common.options import belongs_to_others, is_known, is_meant_for_us, known_keys
+        from penstock.common.options import (
+            begins_as_known,
+            belongs_to_others,
+            is_known,
+            is_meant_for_us,
+            known_keys,
+        )
 
         unknown: dict[str, str | None] = {}
         for key in self._entries:
             if is_known(key) or belongs_to_others(key):
                 continue
             ours = is_meant_for_us(key)
-            near = difflib.get_close_matches(key, known_keys(), 1, cutoff=0.85 if ours else 0.92)
+            cutoff = 0.85 if ours or begins_as_known(key) else 0.92
+            near = difflib.get_close_matches(key, known_keys(), 1, cutoff)
             if ours or near:
                 unknown[key] = near[0] if near else None
         return unknown

@@ -23,6 +23,7 @@ __all__ = [
     "PipelineOptions",
     "StateOptions",
     "WorkerOptions",
+    "begins_as_known",
     "belongs_to_others",
     "has_effect",
     "is_known",
@@ -143,6 +144,20 @@ def _by_any_key() -> dict[str, ConfigOption]:
 def known_keys() -> list[str]:
     """All keys of the table, older spellings too."""
     return [key for _, known in _table().values() for key in (known.key, *known.fallback_keys)]
+
+
+def begins_as_known(key: str) -> bool:
+    """Whether an option has the same first part.
+
+    >>> begins_as_known("rest.prot"), begins_as_known("jdbc.url")
+    (True, False)
+    """
+    return key.partition(".")[0] in _first_parts()
+
+
+@functools.lru_cache(maxsize=1)
+def _first_parts() -> frozenset[str]:
+    return frozenset(key.partition(".")[0] for key in known_keys())
 
 
 def belongs_to_others(key: str) -> bool:

@@ -77,7 +77,7 @@ def test_statements_are_run_and_errors_leave_the_prompt() -> None:
 
 def test_a_bad_setting_is_refused_before_the_prompt() -> None:
     done = typed("", "-D", "nonsense")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "'nonsense' is not of the form key=value" in done.stderr
 
 

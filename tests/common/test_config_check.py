@@ -10,7 +10,7 @@ import re
 import pytest
 
 from penstock.common import config_check
-from penstock.common.config_check import check_configuration, mistyped_keys
+from penstock.common.config_check import check_configuration, keys_of_programs, mistyped_keys
 from penstock.common.configuration import Configuration
 from penstock.common.errors import ValidationError
 
@@ -32,6 +32,7 @@ def told(key: str, value: str = "1") -> list[str]:
         ("parallelism.defalt", "parallelism.default"),
         ("table.exec.stat.ttl", "table.exec.state.ttl"),
         ("state.backend.typ", "state.backend.type"),
+        ("rest.prot", "rest.port"),
     ],
 )
 def test_a_mistyped_key_is_told_with_the_one_that_was_meant(key: str, meant: str) -> None:
@@ -112,6 +113,20 @@ def test_a_value_that_cannot_be_read_is_refused_under_the_key_that_was_written(
     with pytest.raises(ValidationError) as refused:
         check_configuration(Configuration.from_dict({key: value}))
     assert str(refused.value) == f"{message}\n  where: configuration key '{key}'"
+
+
+def test_all_values_that_cannot_be_read_are_told_and_mistyped_keys_beside_them(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    wrong = {"parallelism.default": "two", "parallelism.defalt": "2", "table.exec.mini-batch.enabled": "yes"}
+    with pytest.raises(ValidationError, match=r"(?s)cannot read 'two' as.*cannot read 'yes' as"):
+        check_configuration(Configuration.from_dict(wrong))
+    assert len(caplog.messages) == 1
+
+
+def test_keys_that_no_option_has_can_only_be_a_programs() -> None:
+    keys = ("input.path", "rest.port", "rest.prt", "spark.x", "metrics.reporter.prom.port", "python.x")
+    assert keys_of_programs(Configuration.from_dict(dict.fromkeys(keys, "1"))) == ["input.path"]
 
 
 def test_values_of_options_without_effect_are_not_looked_at(caplog: pytest.LogCaptureFixture) -> None:
