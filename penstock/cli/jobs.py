@@ -111,15 +111,22 @@ def cancel(
     ] = None,
     server: Server = None,
     define: Define = None,
+    as_json: AsJson = False,
 ) -> None:
     """Cancels a job."""
     client = _client(server, define)
     if with_savepoint is None:
         client.send("PATCH", f"/jobs/{job}?mode=cancel")
-        typer.echo(f"Cancelled job {job}.")
-        return
-    body = {"cancel-job": True, "target-directory": with_savepoint or None}
-    typer.echo(f"Cancelled job {job}. Savepoint stored in {_triggered(client, job, 'savepoints', body)}.")
+        told, data = f"Cancelled job {job}.", {"jobid": job}
+    else:
+        body = {"cancel-job": True, "target-directory": with_savepoint or None}
+        path = _triggered(client, job, "savepoints", body)
+        told = f"Cancelled job {job}. Savepoint stored in {path}."
+        data = {"jobid": job, "location": path}
+    if as_json:
+        _print_json(data)
+    else:
+        typer.echo(told)
 
 
 def stop(

@@ -11,10 +11,12 @@ import urllib.parse
 import urllib.request
 import uuid
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
+from penstock.cli.rest_token import HOW_TO_GIVE_IT, TOKEN_FILE, rest_token
 from penstock.common.configuration import Configuration
-from penstock.common.errors import ExternalSystemError, ValidationError
+from penstock.common.errors import ExternalSystemError
 from penstock.common.options import option
 
 __all__ = ["RestClient", "find_server"]
@@ -83,7 +85,8 @@ class RestClient:
             with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS, context=self._tls) as answer:
                 return json.loads(answer.read() or b"{}")
         except urllib.error.HTTPError as error:
-            raise ExternalSystemError(_told(error), where=f"{method} {self.url}{path}") from None
+            do = HOW_TO_GIVE_IT if error.code == HTTPStatus.UNAUTHORIZED else None
+            raise ExternalSystemError(_told(error), where=f"{method} {self.url}{path}", do=do) from None
         except (urllib.error.URLError, OSError) as error:
             reason = getattr(error, "reason", error)
             raise ExternalSystemError(
@@ -119,7 +122,7 @@ def find_server(configuration: Configuration, address: str | None) -> RestClient
         session = read_description(default_folder(configuration))
         url = session["url"] if session else "http://localhost:8081"
     authority = configuration.get(option("security.ssl.rest.ca"))
-    return RestClient(url, _token(configuration.get(option("penstock.rest.token-file"))), authority)
+    return RestClient(url, rest_token(configuration.get(option(TOKEN_FILE))), authority)
 
 
 def _with_port(address: str) -> str:
@@ -128,15 +131,3 @@ def _with_port(address: str) -> str:
     ('host:8081', 'host:1')
     """
     return address if address.rpartition(":")[2].isdecimal() else f"{address}:8081"
-
-
-def _token(path: str | None) -> str | None:
-    if not path:
-        return None
-    try:
-        with open(path, encoding="utf-8") as file:
-            return file.read().strip()
-    except OSError as error:
-        raise ValidationError(
-            f"the token cannot be read: {error}", where="penstock.rest.token-file"
-        ) from error

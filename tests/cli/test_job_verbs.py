@@ -107,6 +107,42 @@ def test_a_job_is_cancelled(server: JobServer, job: RunningJob) -> None:
         run(server, "savepoint", job.job_id, "/tmp")
 
 
+def test_a_cancelled_job_is_told_to_scripts(
+    server: JobServer, job: RunningJob, tmp_path: pathlib.Path
+) -> None:
+    told = json.loads(run(server, "cancel", "-s", str(tmp_path), job.job_id, "--json"))
+    assert told["jobid"] == job.job_id and pathlib.Path(told["location"]).is_dir()
+    other = counting_job()
+    assert json.loads(run(server, "cancel", other.job_id, "--json")) == {"jobid": other.job_id}
+    wait_for(lambda: other.has_ended)
+
+
+def test_a_token_comes_from_the_variable_or_the_file(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PENSTOCK_REST_TOKEN", raising=False)
+    file = tmp_path / "token"
+    file.write_text("0123456789abcdef0123\n")
+    file.chmod(0o600)
+    of_file = f"penstock.rest.token-file={file}"
+    settings = {"rest.port": "0", "penstock.rest.token-file": str(file)}
+    server = JobServer(make_context(Configuration.from_dict(settings))).start()
+    try:
+        with pytest.raises(ExternalSystemError, match="token is needed") as refused:
+            run(server, "list")
+        assert refused.value.do == (
+            "set the variable PENSTOCK_REST_TOKEN to the token, or give its file: "
+            "-D penstock.rest.token-file=PATH"
+        )
+        assert run(server, "list", "-D", of_file)
+        monkeypatch.setenv("PENSTOCK_REST_TOKEN", "0123456789abcdef0123")
+        assert run(server, "list")
+        monkeypatch.setenv("PENSTOCK_REST_TOKEN", "of another server")
+        assert run(server, "list", "-D", of_file)
+    finally:
+        server.stop()
+
+
 def test_what_went_wrong_is_told(server: JobServer, job: RunningJob) -> None:
     with pytest.raises(ExternalSystemError, match="must be provided"):
         run(server, "stop", job.job_id)

@@ -78,6 +78,7 @@ def _run_remote(
     arguments: Arguments, script: str | None, source: str, init: str | None, output: Output | None
 ) -> int:
     """The client of a gateway: nothing runs here."""
+    from penstock.cli.rest_token import TOKEN_FILE, rest_token
     from penstock.cli.sql.client import Client
     from penstock.cli.sql.gateway_calls import GatewayCalls
     from penstock.cli.sql.output import Output
@@ -87,8 +88,9 @@ def _run_remote(
     if arguments.mode is not None:
         properties[RUNTIME_MODE] = arguments.mode
     ClientOptions.read(properties)
+    token = rest_token(properties.pop(TOKEN_FILE, None))  # a file of this machine: the gateway has its own
     output = output or Output()
-    environment = RemoteEnvironment(GatewayCalls(arguments.gateway or "", properties))
+    environment = RemoteEnvironment(GatewayCalls(arguments.gateway or "", properties, token))
     client = Client(environment, output, {}, lambda remote, streaming: None)
     try:
         return _run_session(client, arguments, script, source, init)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import re
 import ssl
 import threading
@@ -12,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from penstock.cli.rest_token import HOW_TO_GIVE_IT, rest_token
 from penstock.common.errors import ExternalSystemError, ValidationError
 
 __all__ = ["GatewayCalls", "GatewayFailure"]
@@ -30,7 +30,7 @@ class GatewayCalls:
 
     Args:
         url: `http://host:port`, with a path in front of the version if need be; `host:port` is enough.
-        token: Sent with every request; `PENSTOCK_REST_TOKEN` unless given.
+        token: Sent with every request; of the variable `PENSTOCK_REST_TOKEN` unless given.
 
     Raises:
         ValidationError: The URL is none.
@@ -43,7 +43,7 @@ class GatewayCalls:
             raise ValidationError(f"'{url}' is not the address of a gateway", do="write http://host:port")
         self.url = f"{parts.scheme}://{parts.netloc}"
         self._parts = parts
-        self._token = token or os.environ.get("PENSTOCK_REST_TOKEN")
+        self._token = token or rest_token(None)
         self._local = threading.local()
         self._base = parts.path.rstrip("/")
         self._base += "/" + self._newest_version().lower()
@@ -147,7 +147,8 @@ def _checked(status: int, text: str, where: str) -> Any:
     errors = answer.get("errors") if isinstance(answer, dict) else None
     if not errors:
         raise GatewayFailure(f"status {status} is not an answer of a SQL gateway", where=where)
-    raise GatewayFailure(_reason([str(error) for error in errors]))
+    do = HOW_TO_GIVE_IT if status == http.client.UNAUTHORIZED else None
+    raise GatewayFailure(_reason([str(error) for error in errors]), do=do)
 
 
 def _reason(errors: list[str]) -> str:

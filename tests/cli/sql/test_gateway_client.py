@@ -138,8 +138,13 @@ def test_a_token_is_sent(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
     secret.write_text("s3cret-s3cret-s3cret")
     secret.chmod(0o600)
     with ServedGateway({"penstock.rest.token-file": str(secret)}, prepare=lambda: None) as served:
-        with pytest.raises(GatewayFailure, match="token"):
+        with pytest.raises(GatewayFailure, match="token") as refused:
             GatewayCalls(served.url, {})
+        assert "PENSTOCK_REST_TOKEN" in str(refused.value.do)
+        own = tmp_path / "own"
+        own.write_text("s3cret-s3cret-s3cret\n")
+        shown = Shown(served, "SET;", define=(f"penstock.rest.token-file={own}",))
+        assert shown.code == 0 and str(own) not in shown.out  # a path here is none of the gateway's business
         monkeypatch.setenv("PENSTOCK_REST_TOKEN", "s3cret-s3cret-s3cret")
         GatewayCalls(served.url, {}).close()
 
