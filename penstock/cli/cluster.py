@@ -32,6 +32,7 @@ __all__ = ["app", "config", "history", "submit_to_session"]
 app = typer.Typer(help="A session: one driver that takes many programs.", no_args_is_help=True)
 _START_SECONDS = 300.0
 _STOP_SECONDS = 120.0
+_SHOWN_LINES = 10
 EXIT_NONE = 3
 """What `status` leaves with if no session runs."""
 
@@ -62,14 +63,16 @@ def start(
     words = [sys.executable, "-m", "penstock.cli.main", "cluster", "start", "--foreground"]
     words += [word for setting in settings for word in ("-D", setting)]
     with open(log, "ab") as file:
+        begin = file.tell()
         process = subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, start_new_session=True
         )
-    url = _wait_until_up(process, folder, log)
+    url = _wait_until_up(process, folder, log, begin)
     typer.echo(f"Session started: {url}")
 
 
-def _wait_until_up(process: subprocess.Popen[bytes], folder: str, log: str) -> str:
+def _wait_until_up(process: subprocess.Popen[bytes], folder: str, log: str, begin: int) -> str:
+    """Where the session is, when it is up; what it writes before stands in the log from byte `begin` on."""
     from penstock.rest.session.cluster import read_description
 
     until = time.monotonic() + _START_SECONDS
@@ -78,8 +81,11 @@ def _wait_until_up(process: subprocess.Popen[bytes], folder: str, log: str) -> s
         if known is not None and known["pid"] == process.pid:
             return str(known["url"])
         if process.poll() is not None:
-            with open(log, encoding="utf-8", errors="replace") as file:
-                raise ExternalSystemError("the session did not start:\n" + "".join(file.readlines()[-10:]))
+            with open(log, "rb") as file:
+                file.seek(begin)
+                last = file.read().decode("utf-8", "replace").splitlines()[-_SHOWN_LINES:]
+            why = ":\n" + "\n".join(last) if last else ", and did not say why"
+            raise ExternalSystemError(f"the session did not start{why}", where=log)
         time.sleep(0.1)
     raise ExternalSystemError(f"the session is not up after {_START_SECONDS:.0f} s", where=log)
 

@@ -30,6 +30,8 @@ class ServerContext:
         shut_down: Ends the whole session (DELETE /cluster); None if there is none to end.
         uploads: Programs that were uploaded; None if this server takes none.
         log_dir: Where log files lie that may be read.
+        address_key: The option that says where the server listens, for errors.
+        port_key: The option that says on which port.
     """
 
     configuration: Configuration
@@ -39,6 +41,8 @@ class ServerContext:
     uploads: Uploads | None = None
     log_dir: str | None = None
     history: bool = False
+    address_key: str = "rest.bind-address"
+    port_key: str = "rest.port"
     started: float = field(default_factory=time.time)
     _updated: set[str] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)

@@ -7,8 +7,10 @@ Folders are looked through again every few seconds. An archive that was deleted 
 from __future__ import annotations
 
 import logging
+import os
 import threading
 
+from penstock.checkpoint.filesystem import LocalFileSystem, filesystem_for
 from penstock.common.configuration import Configuration
 from penstock.common.errors import ValidationError
 from penstock.common.options import option
@@ -33,6 +35,9 @@ class HistoryServer:
         configuration: `historyserver.archive.fs.dir` (folders with commas), else `jobmanager.archive.fs.dir`;
             `historyserver.web.port` and `.address`; `historyserver.archive.fs.refresh-interval`.
         directory: The folder, if the configuration is not to decide.
+
+    Raises:
+        ValidationError: No folder is given or configured, or the one that is given is not there.
     """
 
     def __init__(self, configuration: Configuration, directory: str | None = None) -> None:
@@ -47,6 +52,9 @@ class HistoryServer:
                 do="give one, or set historyserver.archive.fs.dir or jobmanager.archive.fs.dir",
             )
         self._folders = [part.strip() for part in str(given).split(",") if part.strip()]
+        if directory:
+            for folder in self._folders:
+                _check_folder(folder)
         every = configuration.get(option("historyserver.archive.fs.refresh-interval"))
         self._seconds = to_millis(every) / 1000
         self._clean = bool(configuration.get(option("historyserver.archive.clean-expired-jobs")))
@@ -54,12 +62,14 @@ class HistoryServer:
         self._over = threading.Event()
         own = Configuration(configuration)
         values = configuration.to_dict()
-        if "rest.port" not in values and "rest.bind-port" not in values:
-            own.set_string("rest.port", str(configuration.get(option("historyserver.web.port"))))
-        if "rest.bind-address" not in values and "historyserver.web.address" in values:
-            own.set_string("rest.bind-address", values["historyserver.web.address"])
         self._directory = JobDirectory(read_job, archive_job, _ALL)
         context = ServerContext(own, self._directory, Operations(60.0), history=True)
+        if "rest.port" not in values and "rest.bind-port" not in values:
+            context.port_key = "historyserver.web.port"
+            own.set_string("rest.port", str(configuration.get(option(context.port_key))))
+        if "rest.bind-address" not in values and "historyserver.web.address" in values:
+            context.address_key = "historyserver.web.address"
+            own.set_string("rest.bind-address", values[context.address_key])
         self._server = JobServer(context)
 
     @property
@@ -69,8 +79,19 @@ class HistoryServer:
     def start(self) -> HistoryServer:
         self.refresh()
         self._server.start()
+        self._tell_empty_folders()
         threading.Thread(target=self._look_again, name="penstock-history", daemon=True).start()
         return self
+
+    def _tell_empty_folders(self) -> None:
+        """One that is configured may come with the first job that ends; if it is mistyped, nobody would know."""
+        for folder in self._folders:
+            if not list_archives(folder):
+                LOG.warning(
+                    "there is no archive of a job in %s yet; it is looked through every %g s",
+                    folder,
+                    self._seconds,
+                )
 
     def refresh(self) -> None:
         """Takes up what has come, and drops what has gone."""
@@ -110,3 +131,16 @@ class HistoryServer:
     def stop(self) -> None:
         self._over.set()
         self._server.stop()
+
+
+def _check_folder(folder: str) -> None:
+    """
+    Raises:
+        ValidationError: It is not on this machine's disk; object stores have no folders that could be missing.
+    """
+    files, path = filesystem_for(folder)
+    if isinstance(files, LocalFileSystem) and not os.path.isdir(path):
+        raise ValidationError(
+            f"there is no folder {path}",
+            do="give the one that jobmanager.archive.fs.dir names where the jobs run",
+        )

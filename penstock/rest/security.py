@@ -152,8 +152,10 @@ def tls_files(configuration: Configuration) -> TlsFiles | None:
     return TlsFiles(certificate, key, password, authorities if needs_client else None)
 
 
-def make_guard(configuration: Configuration, address: str, tls: TlsFiles | None) -> Guard:
-    """The guard for a server on this address.
+def make_guard(
+    configuration: Configuration, address: str, tls: TlsFiles | None, key: str = "rest.bind-address"
+) -> Guard:
+    """The guard for a server on this address, which the option `key` has named.
 
     Raises:
         ValidationError: The address can be reached from elsewhere, and nothing protects it.
@@ -163,9 +165,9 @@ def make_guard(configuration: Configuration, address: str, tls: TlsFiles | None)
     if not is_loopback(address) and not proven:
         raise ValidationError(
             f"the REST server will not listen on {address}: everybody who reaches it could run programs here",
-            where="rest.bind-address",
+            where=key,
             do="set penstock.rest.token-file to a file with a token, or TLS with clients' certificates\n"
-            "(security.ssl.rest.enabled, .cert, .key, .authentication-enabled, .ca), or leave rest.bind-address out",
+            f"(security.ssl.rest.enabled, .cert, .key, .authentication-enabled, .ca), or leave {key} out",
         )
     given = configuration.to_dict().get("web.access-control-allow-origin", "")
     origins = frozenset(part.strip() for part in given.split(",") if part.strip() and part.strip() != "*")

@@ -93,10 +93,11 @@ class JobServer:
         configuration = self.context.configuration
         bind = configuration.get(option("rest.bind-address")) or "127.0.0.1"
         tls = tls_files(configuration)
-        guard = make_guard(configuration, bind, tls)
+        guard = make_guard(configuration, bind, tls, self.context.address_key)
         most = int(configuration.get(option("rest.server.max-content-length")))
         app = make_app(self.dispatcher, guard, most, self._extra)
-        listening = open_port(bind, ports(configuration))
+        keys = f"{self.context.address_key}, {self.context.port_key}, rest.bind-port"
+        listening = open_port(bind, ports(configuration), keys)
         self.address, self.port = _shown_address(configuration, bind), listening.getsockname()[1]
         settings = uvicorn.Config(
             app, log_config=None, access_log=False, server_header=False, date_header=False, lifespan="off",
@@ -187,8 +188,13 @@ def _parse_ports(key: str, text: str) -> Iterator[int]:
         yield from range(low, high + 1)
 
 
-def open_port(address: str, candidates: Sequence[int]) -> socket.socket:
+def open_port(
+    address: str, candidates: Sequence[int], keys: str = "rest.bind-address, rest.port"
+) -> socket.socket:
     """A socket on the first port that is free.
+
+    Args:
+        keys: The options that say where, for the error.
 
     Raises:
         ValidationError: None is, or the address is not one of this machine.
@@ -213,6 +219,6 @@ def open_port(address: str, candidates: Sequence[int]) -> socket.socket:
     tried = ", ".join(map(str, candidates[:5])) + (" …" if len(candidates) > 5 else "")
     raise ValidationError(
         f"the REST server cannot listen on {address}, port {tried}: {problem}",
-        where="rest.bind-address, rest.port, rest.bind-port",
+        where=keys,
         do="choose another port, a range such as rest.bind-port=8081-8099, or 0 for any that is free",
     ) from problem

@@ -12,7 +12,7 @@ from penstock.common.configuration import Configuration
 from penstock.common.errors import ValidationError
 from penstock.rest.archive import list_archives, read_archive
 from penstock.rest.history import HistoryServer
-from penstock.rest.server import JobServer, make_context
+from penstock.rest.server import JobServer, make_context, open_port
 from tests.rest.jobs import counting_job, wait_for
 
 PORT = {"rest.port": "0"}
@@ -61,6 +61,38 @@ def test_archives_that_come_later_are_shown_and_broken_ones_left_out(tmp_path: p
         history.stop()
     with pytest.raises(ValueError, match="Expecting property name"):
         read_archive(str(tmp_path), "a" * 32)
+
+
+def test_a_folder_that_is_not_there_is_refused_if_it_was_asked_for_and_told_if_it_was_configured(
+    tmp_path: pathlib.Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    missing = str(tmp_path / "missing")
+    with pytest.raises(ValidationError, match="there is no folder") as refused:
+        HistoryServer(Configuration.from_dict(PORT), missing)
+    assert missing in str(refused.value)
+    later = {**PORT, "jobmanager.archive.fs.dir": f"{missing},{tmp_path}"}  # made when the first job ends
+    HistoryServer(Configuration.from_dict(later)).start().stop()
+    assert caplog.messages == [
+        f"there is no archive of a job in {folder} yet; it is looked through every 10 s"
+        for folder in (missing, tmp_path)
+    ]
+
+
+@pytest.mark.parametrize("key", ["historyserver.web.address", "rest.bind-address"])
+def test_an_address_that_others_reach_is_refused_under_the_key_that_was_written(
+    key: str, tmp_path: pathlib.Path
+) -> None:
+    with pytest.raises(ValidationError) as refused:
+        HistoryServer(Configuration.from_dict({**PORT, key: "0.0.0.0"}), str(tmp_path)).start()
+    assert refused.value.where == key and str(refused.value.do).endswith(f"or leave {key} out")
+
+
+def test_a_port_that_is_taken_is_refused_under_the_key_of_the_history_server(tmp_path: pathlib.Path) -> None:
+    with open_port("127.0.0.1", [0]) as taken:
+        settings = {"historyserver.web.port": str(taken.getsockname()[1])}
+        with pytest.raises(ValidationError, match="cannot listen") as refused:
+            HistoryServer(Configuration.from_dict(settings), str(tmp_path)).start()
+    assert refused.value.where == "rest.bind-address, historyserver.web.port, rest.bind-port"
 
 
 def test_a_history_server_needs_a_folder() -> None:
