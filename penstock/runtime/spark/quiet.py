@@ -42,12 +42,28 @@ rootLogger.appenderRef.none.ref = none
 _TALKATIVE = ("py4j", "pyspark", "uvicorn")
 
 
+# What py4j logs, as errors with tracebacks, when Ctrl-C is pressed during a call and it gives its connection up.
+_OF_INTERRUPTS = {
+    "": "KeyboardInterrupt while sending command.",
+    "py4j.clientserver": "Exception occurred while shutting down connection",
+}
+
+
 def quiet_loggers() -> None:
-    """A program that logs at INFO means its own lines: what is inside only warns, unless its level was set."""
+    """A program that logs at INFO means its own lines: what is inside only warns, unless its level was set.
+
+    Nor is it an error that the user has pressed Ctrl-C: who raises KeyboardInterrupt need not log it.
+    """
+    for name in _OF_INTERRUPTS:
+        logging.getLogger(name).addFilter(_is_no_interrupt)
     for name in _TALKATIVE:
         logger = logging.getLogger(name)
         if logger.level == logging.NOTSET:
             logger.setLevel(logging.WARNING)
+
+
+def _is_no_interrupt(record: logging.LogRecord) -> bool:
+    return record.msg not in _OF_INTERRUPTS.values()
 
 
 def log4j_configuration() -> str:

@@ -12,6 +12,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from penstock.runtime.spark.interrupts import context_of
 from penstock.runtime.spark.java import prepare_java
 from penstock.runtime.spark.jit import spare_optimizer
 from penstock.runtime.spark.launch import JvmLaunch, launch
@@ -102,6 +103,7 @@ class StartingSession:
 
     def session(self) -> SparkSession:
         """The session, when it is there; where the program has made one meanwhile, that one."""
+        from pyspark import SparkConf, SparkContext
         from pyspark.sql import SparkSession
 
         has_jvm = self._launched is not None and _adopt(self._launched)
@@ -109,6 +111,11 @@ class StartingSession:
         for key, value in self._settings.items():
             builder = builder.config(key, value)
         with contextlib.nullcontext() if has_jvm else filtered_stderr(self._stderr):
+            context_of(
+                lambda: SparkContext.getOrCreate(
+                    SparkConf().setAppName("penstock").setAll(list(self._settings.items()))
+                )
+            )
             session = builder.getOrCreate()
         spare_optimizer(session.sparkContext)
         fit_workers(session.sparkContext)
