@@ -66,7 +66,7 @@ class RowGeneratorSource(Source):
 
 
 class _RowsEnumerator(RangeEnumerator):
-    """Tells the reader what time it is; all rows of an epoch have one, so that a repeated task makes the same rows."""
+    """Tells the reader what time it is. All rows of an epoch have one: a repeated task has to make the same rows."""
 
     def plan_read(self, split: SourceSplit, position: Any, now_ms: int) -> ReadLimit | None:
         limit = super().plan_read(split, position, now_ms)
