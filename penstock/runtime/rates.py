@@ -34,13 +34,16 @@ class Rates:
             self._copies.popleft()
 
     def per_second(self, key: Hashable, index: int, value: float, seconds: float = KEPT_SECONDS) -> float:
-        """How much number `index` of `key`, now `value`, has grown per second over the last `seconds`."""
+        """How much number `index` of `key`, now `value`, has grown per second over the last `seconds`.
+
+        What a copy does not have yet began at nothing behind it.
+        """
         now = self._clock()
-        copies = list(self._copies)
-        old = [copy for copy in copies if now - copy[0] >= min(seconds, EVERY_SECONDS)]
+        old = [copy for copy in list(self._copies) if now - copy[0] >= min(seconds, EVERY_SECONDS)]
         if not old:
             return 0.0
-        recent = [copy for copy in old if now - copy[0] <= seconds]
-        then, totals = recent[0] if recent else old[-1]
-        before = totals.get(key)
-        return 0.0 if before is None else max(0.0, value - before[index]) / (now - then)
+        recent = [copy for copy in old if now - copy[0] <= seconds] or old[-1:]
+        having = next((i for i, (_, totals) in enumerate(recent) if key in totals), len(recent))
+        then, totals = recent[max(0, having - 1)]
+        before = totals[key][index] if key in totals else 0.0
+        return max(0.0, value - before) / (now - then)

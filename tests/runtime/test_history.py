@@ -108,8 +108,18 @@ def test_a_rate_is_the_growth_since_an_older_look() -> None:
     now[0] = 100.0
     assert rates.per_second("a", 0, 1000.0) == 10.0
     assert rates.per_second("a", 0, 1480.0, seconds=10.0) == 58.0
-    assert rates.per_second("b", 0, 5.0) == 0.0
     assert len(rates._copies) < 35
+
+
+def test_what_was_not_there_at_an_older_look_has_grown_from_nothing_since_the_last_one_without_it() -> None:
+    now = [0.0]
+    rates = Rates(lambda: now[0])
+    for second in range(0, 30, 10):
+        now[0] = float(second)
+        rates.observe(lambda s=second: {"a": ((s - 10) * 7.0,)} if s > 10 else {})
+    assert rates.per_second("a", 0, 70.0) == 7.0  # seen now for the first time
+    now[0] = 30.0
+    assert rates.per_second("a", 0, 140.0) == 7.0
 
 
 class _Job:
