@@ -10,6 +10,7 @@ connector can go on behind a batch, not in the middle of it.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -63,7 +64,7 @@ class SourceOperator(Operator):
         self._splits: dict[str, SplitWatermarks] = {}
         self._box = TimeBox()
         self._waiting: list[tuple[str, Any, list[int] | None]] = []
-        self._newest_ms: int | None = None
+        self._event_time_lag_ms: int | None = None
 
     def process_batch(self, input_index: int, values: list[Any], timestamps: list[int] | None) -> None:
         raise AssertionError("a source has no input")
@@ -73,7 +74,7 @@ class SourceOperator(Operator):
             self._opened = True
             c = self.context
             if self._strategy is not None:
-                c.metrics.gauge("currentEmitEventTimeLag", self._event_time_lag)
+                c.metrics.gauge("currentEmitEventTimeLag", lambda: self._event_time_lag_ms)
             poison = None if c.dead_letters is None else partial(bury_record, c)
             self._reader.open(
                 ReaderContext(
@@ -165,18 +166,14 @@ class SourceOperator(Operator):
             if not values:
                 return
         if timestamps:
-            self._newest_ms = timestamps[-1]
+            # by the time of emitting: an element may be made after the moment that its epoch has for a clock
+            self._event_time_lag_ms = int(time.time() * 1000) - timestamps[-1]
         was_idle = marks.idle
         marks.idle = False
         marks.active_since_ms = self.context.clock.processing_time_ms
         if was_idle:
             self._emit_combined()
         self._generate(values, timestamps, marks)
-
-    def _event_time_lag(self) -> int | None:
-        """How far the last element's time is behind that of its epoch."""
-        newest = self._newest_ms
-        return None if newest is None else self.context.clock.processing_time_ms - newest
 
     def _generate(self, values: list[Any], timestamps: list[int] | None, marks: SplitWatermarks) -> None:
         generator = marks.generator
