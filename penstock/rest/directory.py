@@ -6,6 +6,7 @@ and the job itself let go, so that a server that has seen thousands of jobs hold
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -17,6 +18,7 @@ from penstock.runtime.running_job import RunningJob
 
 __all__ = ["JobDirectory"]
 
+LOG = logging.getLogger(__name__)
 ArchiveJob = Callable[[RunningJob], Mapping[str, Any]]
 OnEnd = Callable[[str, Mapping[str, Any]], None]
 
@@ -109,3 +111,14 @@ class JobDirectory:
     def running(self) -> list[JobPort]:
         with self._lock:
             return list(self._running.values())
+
+    def overviews(self, running_only: bool = False) -> list[dict[str, Any]]:
+        """All jobs are asked before one answer is waited for; a job whose process went away just now is left out."""
+        ports = self.running() if running_only else self.all()
+        found = []
+        for port, answer in [(port, port.overview_later()) for port in ports]:
+            try:
+                found.append(answer())
+            except Exception:
+                LOG.debug("job %s does not answer", port.job_id, exc_info=True)
+        return found

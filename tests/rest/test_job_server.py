@@ -12,8 +12,11 @@ from typing import Any
 import httpx
 import pytest
 
+from penstock.rest.handlers import executors as handlers
+from penstock.rest.handlers.slots import free_slots
 from penstock.rest.server import JobServer, open_port
 from penstock.runtime.running_job import RunningJob
+from penstock.runtime.spark.executors import Executor
 from tests.rest.jobs import counting_job, wait_for
 
 
@@ -28,6 +31,26 @@ def test_the_overview_counts_jobs(client: httpx.Client, running: RunningJob) -> 
     found = get(client, "/overview")
     assert found["jobs-running"] >= 1 and found["flink-version"] == "2.3.0"
     assert get(client, "/v1/overview").keys() == found.keys()
+
+
+def test_a_job_holds_as_many_slots_as_its_widest_vertex_has_subtasks(
+    client: httpx.Client, running: RunningJob, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    between_two_epochs = [Executor(name, "host", 1, 2, 0, 0, 0, 0, {}) for name in ("0", "1")]
+    monkeypatch.setattr(handlers, "_known", (0.0, []))
+    monkeypatch.setattr(handlers, "executors", lambda: between_two_epochs)
+    found = wait_for(lambda: (o := get(client, "/overview"))["slots-total"] and o)
+    assert (found["slots-total"], found["slots-available"]) == (4, 2)
+    assert [each["freeSlots"] for each in get(client, "/taskmanagers")["taskmanagers"]] == [1, 1]
+    metrics = get(client, "/jobmanager/metrics", get="taskSlotsAvailable")
+    assert metrics == [{"id": "taskSlotsAvailable", "value": "2"}]
+
+
+def test_nothing_is_free_where_jobs_hold_more_than_there_is() -> None:
+    executors = [Executor("0", "host", 1, 3, 0, 0, 0, 0, {})]
+    jobs = [{"state": "RUNNING", "slots": 2}, {"state": "RESTARTING", "slots": 2}]
+    assert free_slots(executors, jobs) == {"0": 0}
+    assert free_slots(executors, [{"state": "FINISHED", "slots": 2}]) == {"0": 3}
 
 
 def test_running_jobs_are_listed_with_their_state(client: httpx.Client, running: RunningJob) -> None:

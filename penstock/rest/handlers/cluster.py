@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections import Counter
-from typing import Any
 
 from penstock.common.options import option
 from penstock.common.time import to_millis
 from penstock.rest.context import ServerContext
 from penstock.rest.handlers.executors import known_executors
+from penstock.rest.handlers.slots import HOLDING, free_slots
 from penstock.rest.messages import Answer, Request, RestError
 from penstock.version import FLINK_VERSION, __version__
 
-LOG = logging.getLogger(__name__)
-_RUNNING = ("RUNNING", "RESTARTING", "CREATED", "INITIALIZING", "FAILING", "CANCELLING")
-
 
 def overview(context: ServerContext, request: Request) -> Answer:
-    states = Counter(each["state"] for each in _overviews(context))
+    jobs = context.directory.overviews()
+    states = Counter(each["state"] for each in jobs)
     executors = known_executors()
-    slots = sum(executor.cores for executor in executors)
-    busy = sum(executor.active_tasks for executor in executors)
     return Answer(
         {
             "taskmanagers": len(executors),
-            "slots-total": slots,
-            "slots-available": max(0, slots - busy),
-            "jobs-running": sum(states[state] for state in _RUNNING),
+            "slots-total": sum(executor.cores for executor in executors),
+            "slots-available": sum(free_slots(executors, jobs).values()),
+            "jobs-running": sum(states[state] for state in HOLDING),
             "jobs-finished": states["FINISHED"],
             "jobs-cancelled": states["CANCELED"],
             "jobs-failed": states["FAILED"],
@@ -59,24 +54,12 @@ def configuration(context: ServerContext, request: Request) -> Answer:
 
 
 def job_ids(context: ServerContext, request: Request) -> Answer:
-    found = _overviews(context)
+    found = context.directory.overviews()
     return Answer({"jobs": [{"id": each["jid"], "status": each["state"]} for each in found]})
 
 
 def jobs_overview(context: ServerContext, request: Request) -> Answer:
-    return Answer({"jobs": _overviews(context)})
-
-
-def _overviews(context: ServerContext) -> list[dict[str, Any]]:
-    """All jobs are asked before one answer is waited for; a job whose process went away just now is left out."""
-    asked = [(port.job_id, port.overview_later()) for port in context.directory.all()]
-    found = []
-    for job_id, answer in asked:
-        try:
-            found.append(answer())
-        except Exception:
-            LOG.debug("job %s does not answer", job_id, exc_info=True)
-    return found
+    return Answer({"jobs": context.directory.overviews()})
 
 
 def applications(context: ServerContext, request: Request) -> Answer:
@@ -93,7 +76,7 @@ def applications(context: ServerContext, request: Request) -> Answer:
                     "status": each["state"],
                     "jobs": {each["state"]: 1},
                 }
-                for each in _overviews(context)
+                for each in context.directory.overviews()
             ]
         }
     )

@@ -13,6 +13,7 @@ from typing import Any
 
 from penstock.common.secrets import masked
 from penstock.rest.context import ServerContext
+from penstock.rest.handlers.slots import free_slots
 from penstock.rest.messages import Answer, Request, RestError, not_found
 from penstock.rest.views import metrics as m
 from penstock.runtime.history import now_ms
@@ -35,10 +36,16 @@ def known_executors() -> list[Executor]:
 
 
 def taskmanagers(context: ServerContext, request: Request) -> Answer:
-    return Answer({"taskmanagers": [_executor(each) for each in known_executors()]})
+    free = _free(context)
+    return Answer({"taskmanagers": [_executor(each, free.get(each.id, 0)) for each in known_executors()]})
 
 
-def _executor(each: Executor) -> dict[str, Any]:
+def _free(context: ServerContext) -> dict[str, int]:
+    """Slots that no job holds, by executor."""
+    return free_slots(known_executors(), context.directory.overviews(running_only=True))
+
+
+def _executor(each: Executor, slots_left: int) -> dict[str, Any]:
     total = {
         "cpuCores": float(each.cores),
         "taskHeapMemory": each.memory_bytes // _MEBI,
@@ -49,7 +56,7 @@ def _executor(each: Executor) -> dict[str, Any]:
     }
     free = {
         **total,
-        "cpuCores": float(max(0, each.cores - each.active_tasks)),
+        "cpuCores": float(slots_left),
         "taskHeapMemory": max(0, each.memory_bytes - each.memory_used_bytes) // _MEBI,
     }
     return {
@@ -59,7 +66,7 @@ def _executor(each: Executor) -> dict[str, Any]:
         "jmxPort": -1,
         "timeSinceLastHeartbeat": now_ms(),
         "slotsNumber": each.cores,
-        "freeSlots": max(0, each.cores - each.active_tasks),
+        "freeSlots": slots_left,
         "assignedTasks": each.active_tasks,
         "totalResource": total,
         "freeResource": free,
@@ -100,7 +107,7 @@ def taskmanager(context: ServerContext, request: Request) -> Answer:
     values = _executor_metrics(each)
     return Answer(
         {
-            **_executor(each),
+            **_executor(each, _free(context).get(each.id, 0)),
             "allocatedSlots": [
                 {"jobId": port.job_id, "resource": {}, "assignedTasks": 0}
                 for port in context.directory.running()
@@ -179,7 +186,7 @@ def jobmanager_metrics(context: ServerContext, request: Request) -> Answer:
         "numRunningJobs": len(context.directory.running()),
         "numRegisteredTaskManagers": len(found),
         "taskSlotsTotal": sum(each.cores for each in found),
-        "taskSlotsAvailable": sum(max(0, each.cores - each.active_tasks) for each in found),
+        "taskSlotsAvailable": sum(_free(context).values()),
         "Status.Python.Threads.Count": threading.active_count(),
     }
     return Answer(m.listed(values, request.several("get")))

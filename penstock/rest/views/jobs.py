@@ -55,6 +55,7 @@ def overview(stats: JobStatistics) -> dict[str, Any]:
         "state": life.current,
         "last-modification": max(life.timestamps.values()),
         "tasks": tasks,
+        "slots": max((stage.parallelism for stage in stats.job.stages.stages), default=0),
         "pending-operators": 0,
     }
 
