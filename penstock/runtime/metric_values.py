@@ -14,7 +14,15 @@ from penstock.metrics.samples import QUANTILES
 from penstock.runtime.history import now_ms
 from penstock.runtime.statistics import JobStatistics, SubtaskTotals
 
-__all__ = ["COUNTED", "histogram_values", "is_latency", "job_values", "task_values", "time_shares"]
+__all__ = [
+    "COUNTED",
+    "histogram_values",
+    "is_latency",
+    "job_values",
+    "latency_values",
+    "task_values",
+    "time_shares",
+]
 
 COUNTED = ("numRecordsIn", "numRecordsOut", "numBytesIn", "numBytesOut")
 """Counters of a task, in the order of `SubtaskTotals.numbers`; each has a rate, `…PerSecond`."""
@@ -25,10 +33,11 @@ _HELD_BACK = 0.5
 
 def job_values(stats: JobStatistics) -> dict[str, Any]:
     """What Flink's JobManager tells of a job."""
-    return {**_times(stats), **_checkpoints(stats), **_latencies(stats)}
+    return {**_times(stats), **_checkpoints(stats)}
 
 
-def _latencies(stats: JobStatistics) -> dict[str, Any]:
+def latency_values(stats: JobStatistics) -> dict[str, Any]:
+    """Of markers from sources, with all ids in the names. Systems with labels are given the histograms instead."""
     found: dict[str, Any] = {}
     for reported in list(stats.metrics.values()):
         for identifier, snapshot in reported.get("metrics", {}).items():

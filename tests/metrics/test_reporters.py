@@ -31,13 +31,15 @@ JOB = Scope("jm-job", {"host": "h", "job_id": "ab", "job_name": 'my "job"\n1'})
 TASK = Scope(
     "task", {"host": "h", "tm_id": "t", "job_name": "j", "task_name": "Map -> Sink", "subtask_index": "0"}
 )
+IN_GROUPS = {"groups": ("source", "a-b"), "name": "latency"}
+"""What a group of metrics says of a metric beside its values."""
 SAMPLES = [
     Sample(JOB, "numRestarts", counter(2)),
     Sample(JOB, "lastCheckpointExternalPath", gauge("/chk/1")),
     Sample(TASK, "numRecordsIn", counter(7)),
     Sample(TASK, "numRecordsInPerSecond", meter(7, 0.5)),
     Sample(TASK, "currentInputWatermark", gauge(-5)),
-    Sample(TASK, "latency", histogram([1, 2, 3]), groups=("source", "a-b")),
+    Sample(TASK, "latency", {**histogram([1, 2, 3]), **IN_GROUPS}, groups=("source", "a-b")),
 ]
 
 
@@ -179,7 +181,12 @@ def test_lines_of_json_have_name_value_and_labels(tmp_path: pathlib.Path) -> Non
         2,
     )
     assert first["labels"]["job_id"] == "ab"
-    assert (second["type"], second["p50"]) == ("histogram", 2)
+    assert (second["name"], second["type"], second["p50"]) == (
+        "h.taskmanager.t.j.Map -> Sink.0.source.a-b.latency",
+        "histogram",
+        2,
+    )
+    assert "groups" not in second
 
 
 def test_statsd_gets_gauges_and_a_negative_one_begins_at_zero() -> None:

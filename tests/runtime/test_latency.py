@@ -110,6 +110,7 @@ def test_prometheus_has_flinks_name_and_labels_for_them() -> None:
     assert lines and all(line.startswith(name) for line in lines)
     one = next(line for line in lines if 'operator_id="end"' in line and 'quantile="0.5"' in line)
     assert 'source_id="my_numbers"' in one and 'operator_subtask_index="0"' in one
+    assert "jobmanager_job_latency" not in text  # told once, with the ids in labels
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,8 @@ from penstock.metrics.samples import Sample
 __all__ = ["JsonLinesReporter"]
 
 LOG = logging.getLogger(__name__)
+_TOLD_OTHERWISE = ("type", "name", "groups")
+"""What a snapshot holds beside the values: the identifier has it."""
 
 
 class JsonLinesReporter(MetricReporter):
@@ -44,7 +46,7 @@ class JsonLinesReporter(MetricReporter):
                 file.write("\n".join(lines) + "\n")
 
     def _entry(self, sample: Sample, now: int) -> dict[str, Any]:
-        held = {key: value for key, value in sample.snapshot.items() if key != "type"}
+        held = {key: value for key, value in sample.snapshot.items() if key not in _TOLD_OTHERWISE}
         name = self.settings.identifier(sample)
         return {
             "time": now,

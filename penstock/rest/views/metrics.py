@@ -14,7 +14,13 @@ from typing import Any
 from penstock.graph.plan import display_name
 from penstock.graph.stages import Stage
 from penstock.rest.views import vertices as v
-from penstock.runtime.metric_values import histogram_values, is_latency, job_values, task_values
+from penstock.runtime.metric_values import (
+    histogram_values,
+    is_latency,
+    job_values,
+    latency_values,
+    task_values,
+)
 from penstock.runtime.statistics import JobStatistics
 
 Values = dict[str, Any]
@@ -26,6 +32,7 @@ def job_metrics(stats: JobStatistics) -> Values:
     """What Flink's JobManager tells of a job, and ours of its epochs."""
     return {
         **job_values(stats),
+        **latency_values(stats),
         "epochs": stats.epochs,
         "recordsRead": stats.records_read,
         "medianEpochMs": round(stats.median_epoch_ms, 1),
