@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from penstock.checkpoint.filesystem import filesystem_for
+from penstock.graph.ids import vertex_id
 from penstock.rest.dispatch import read_job
 from penstock.rest.messages import Request, RestError
 from penstock.rest.views import jobs
-from penstock.rest.views.vertices import vertex_id
 from penstock.runtime.running_job import RunningJob
 
 __all__ = ["archive_job", "list_archives", "read_archive", "write_archive"]
@@ -47,7 +47,7 @@ def _paths(job: RunningJob) -> Iterator[str]:
     stats = job.statistics
     root = f"/jobs/{stats.job.job_id}"
     yield from (root + part for part in _OF_JOB)
-    vertices = {vertex_id(stats.job, stage): stage for stage in stats.job.stages.stages}
+    vertices = {vertex_id(stats.job.graph, stage): stage for stage in stats.job.stages.stages}
     for record in stats.checkpoints.listed():
         yield f"{root}/checkpoints/details/{record.id}"
         yield from (f"{root}/checkpoints/details/{record.id}/subtasks/{vertex}" for vertex in vertices)

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from penstock.common.table_type import TableTypeInfo
+from penstock.graph.ids import vertex_id
 from penstock.graph.stages import Stage
 from penstock.graph.stream_graph import StreamNode
 from penstock.rest.messages import RestError
-from penstock.rest.views.vertices import vertex_id
 from penstock.runtime.plan import JobDefinition
 from penstock.runtime.running_job import RunningJob
 from penstock.runtime.statistics import JobStatistics
@@ -28,7 +28,7 @@ def requirements_of(stats: JobStatistics) -> dict[str, Any]:
     """Flink's answer: what each vertex may have."""
     job = stats.job
     return {
-        vertex_id(job, stage): {
+        vertex_id(job.graph, stage): {
             "parallelism": {
                 "lowerBound": min(stats.least.get(job.graph.nodes[stage.nodes[0]].uid, 1), stage.parallelism),
                 "upperBound": stage.parallelism,
@@ -50,7 +50,7 @@ def update_requirements(job: RunningJob, bounds: Bounds) -> None:
     definition = stats.job
     if definition.configuration.get("scheduler-mode", "").lower() == "reactive":
         raise RestError(409, "Cannot change the parallelism of a job running in reactive mode.")
-    stages = {vertex_id(definition, stage): stage for stage in definition.stages.stages}
+    stages = {vertex_id(definition.graph, stage): stage for stage in definition.stages.stages}
     wrong = list(_complaints(definition, stages, bounds))
     if wrong:
         raise RestError(400, "\n".join(wrong))

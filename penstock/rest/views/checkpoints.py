@@ -8,8 +8,8 @@ from typing import Any
 from penstock.common.config_values import parse_value
 from penstock.common.options import CheckpointingOptions, option
 from penstock.common.time import to_millis
+from penstock.graph.ids import vertex_id
 from penstock.graph.stages import Stage
-from penstock.rest.views import vertices as v
 from penstock.runtime.history import CheckpointRecord, SubtaskSize
 from penstock.runtime.statistics import JobStatistics
 
@@ -115,7 +115,7 @@ def checkpoint_details(stats: JobStatistics, record: CheckpointRecord) -> dict[s
     tasks = {}
     for stage in stats.job.stages.stages:
         sizes = [size for size in record.sizes if size.stage == stage.id]
-        tasks[v.vertex_id(stats.job, stage)] = _task(record, stage, sizes)
+        tasks[vertex_id(stats.job.graph, stage)] = _task(record, stage, sizes)
     found = _listed(stats, record, tasks)
     assert found is not None
     return found

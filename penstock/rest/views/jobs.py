@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.common.secrets import masked
+from penstock.graph.ids import vertex_id
 from penstock.graph.plan import display_name
 from penstock.graph.stages import Stage
 from penstock.rest.views import vertices as v
@@ -95,7 +96,7 @@ def plan(stats: JobStatistics) -> dict[str, Any]:
 def _plan_node(stats: JobStatistics, stage: Stage) -> dict[str, Any]:
     job = stats.job
     node: dict[str, Any] = {
-        "id": v.vertex_id(job, stage),
+        "id": vertex_id(job.graph, stage),
         "operator": "",
         "parallelism": stage.parallelism,
         "operator_strategy": "",
@@ -107,7 +108,7 @@ def _plan_node(stats: JobStatistics, stage: Stage) -> dict[str, Any]:
         edge = job.graph.edges[edge_id]
         sender = job.stages.stages[job.stages.stage_of[edge.source]]
         entry = {
-            "id": v.vertex_id(job, sender),
+            "id": vertex_id(job.graph, sender),
             "num": len(inputs),
             "exchange": "blocking" if job.batch_mode else "pipelined_bounded",
             "ship_strategy": edge.partitioner.kind.value,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from penstock.graph.ids import vertex_id
 from penstock.rest.views.checkpoints import summary as distribution
-from penstock.rest.views.vertices import vertex_id, vertex_name
+from penstock.rest.views.vertices import vertex_name
 from penstock.runtime.history import RescaleRecord
 from penstock.runtime.statistics import JobStatistics
 
@@ -87,7 +88,7 @@ def _vertices(stats: JobStatistics, record: RescaleRecord) -> dict[str, Any]:
     for stage in stats.job.stages.stages:
         uid = str(stats.job.graph.nodes[stage.nodes[0]].uid)
         before, after = record.before.get(uid), record.after.get(uid)
-        vertex = vertex_id(stats.job, stage)
+        vertex = vertex_id(stats.job.graph, stage)
         found[vertex] = {
             "jobVertexId": vertex, "jobVertexName": vertex_name(stats.job, stage), "slotSharingGroupId": None,
             "slotSharingGroupName": None, "desiredParallelism": after, "sufficientParallelism": after,

@@ -9,6 +9,7 @@ from typing import Any
 
 import xxhash
 
+from penstock.graph.ids import vertex_id
 from penstock.graph.plan import display_name
 from penstock.graph.stages import Stage
 from penstock.runtime.history import now_ms
@@ -30,15 +31,9 @@ _STATE_OF_TASKS = {
 _MANY_NODES = 40
 
 
-def vertex_id(job: JobDefinition, stage: Stage) -> str:
-    """32 hexadecimal digits, the same for the same operators."""
-    uids = "\x00".join(job.graph.nodes[node].uid for node in stage.nodes)
-    return xxhash.xxh3_128_hexdigest(uids.encode())
-
-
 def find_stage(stats: JobStatistics, vertex: str) -> Stage | None:
     stages = stats.job.stages.stages
-    return next((stage for stage in stages if vertex_id(stats.job, stage) == vertex), None)
+    return next((stage for stage in stages if vertex_id(stats.job.graph, stage) == vertex), None)
 
 
 def vertex_name(job: JobDefinition, stage: Stage) -> str:
@@ -113,7 +108,7 @@ def vertex_summary(stats: JobStatistics, stage: Stage) -> dict[str, Any]:
     job, totals = stats.job, totals_of(stats, stage)
     states = [subtask_state(stats, t) for t in totals]
     return {
-        "id": vertex_id(job, stage),
+        "id": vertex_id(job.graph, stage),
         "slotSharingGroupId": xxhash.xxh3_128_hexdigest(job.job_id.encode()),
         "name": vertex_name(job, stage),
         "maxParallelism": max(job.graph.nodes[n].max_parallelism for n in stage.nodes),
