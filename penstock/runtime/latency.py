@@ -17,6 +17,7 @@ from typing import NamedTuple
 from penstock.common.configuration import Configuration
 from penstock.common.errors import ValidationError
 from penstock.common.options import option
+from penstock.graph.ids import operator_id
 from penstock.graph.stream_graph import StreamGraph
 from penstock.metrics import MetricGroup
 from penstock.metrics.metricbase import Histogram
@@ -83,21 +84,20 @@ class LatencyOf:
         self._settings = settings
         self._known: dict[tuple[int, int], Histogram] = {}
 
-    def note(self, value: int, metrics: MetricGroup, operator_id: str, subtask: int) -> None:
+    def note(self, value: int, metrics: MetricGroup, uid: str, subtask: int) -> None:
         """A marker is here."""
         marker = LatencyMarker.unpacked(value)
         place = (marker.source, marker.subtask)
         if place not in self._known:
             group = self._group(metrics.add_group("latency"), marker)
-            group = group.add_group("operator_id", operator_id).add_group(
-                "operator_subtask_index", str(subtask)
-            )
+            group = group.add_group("operator_id", operator_id(uid))
+            group = group.add_group("operator_subtask_index", str(subtask))
             self._known[place] = group.histogram("latency", self._settings.history_size)
         self._known[place].update(max(0, int(time.time() * 1000) - marker.sent_ms))
 
     def _group(self, group: MetricGroup, marker: LatencyMarker) -> MetricGroup:
         if self._settings.granularity != "single":
-            group = group.add_group("source_id", str(self._graph.nodes[marker.source].uid))
+            group = group.add_group("source_id", operator_id(self._graph.nodes[marker.source].uid))
         if self._settings.granularity == "subtask":
             group = group.add_group("source_subtask_index", str(marker.subtask))
         return group

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from penstock.common.ids import MAX_WATERMARK, MIN_WATERMARK
+from penstock.graph.ids import operator_id, vertex_id
 from penstock.graph.plan import display_name
 from penstock.graph.stages import Stage
 from penstock.metrics.samples import Sample, counter, gauge, histogram, meter
@@ -84,7 +85,7 @@ class JobMetrics:
             **self._job,
             "host": host,
             "tm_id": host,
-            "task_id": str(stage.id),
+            "task_id": vertex_id(stats.job.graph, stage),
             "task_name": " -> ".join(names),
             "task_attempt_num": str(stats.restarts),
             "subtask_index": str(subtask),
@@ -106,7 +107,9 @@ class JobMetrics:
     ) -> Iterator[Sample]:
         node = self._stats.job.graph.nodes[node_id]
         stats, key = self._stats, (node.uid, subtask)
-        scope = Scope("operator", {**task, "operator_id": str(node.uid), "operator_name": display_name(node)})
+        scope = Scope(
+            "operator", {**task, "operator_id": operator_id(node.uid), "operator_name": display_name(node)}
+        )
         totals = stats.operator_subtasks.get(key)
         if totals is not None:
             yield from self._flow(scope, key, totals)

@@ -95,7 +95,7 @@ def test_checkpoints_have_sizes_paths_and_subtasks(client: httpx.Client, running
         operators = subtask["operators"]
         assert sum(o["state_size"] for o in operators) == subtask["state_size"] > 0
         assert sum(o["checkpointed_size"] for o in operators) == subtask["checkpointed_size"]
-        assert all(o["name"] and o["duration"] >= 0 for o in operators)
+        assert all(o["name"] and o["duration"] >= 0 and len(o["id"]) == 32 for o in operators)
     assert max(o["state_size"] for s in subtasks["subtasks"] for o in s["operators"]) > 0
     assert get(client, f"/jobs/{running.job_id}/checkpoints/config")["mode"] == "exactly_once"
 

@@ -12,6 +12,7 @@ from penstock.connectors.collect import CollectSink
 from penstock.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from penstock.datastream.connectors.datagen import DataGeneratorSource
 from penstock.datastream.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
+from penstock.graph.ids import operator_id
 from penstock.graph.transformations import SinkTransformation
 from penstock.metrics.reporters.prometheus_text import exposition
 from penstock.metrics.reporters.settings import ReporterSettings
@@ -28,6 +29,7 @@ SETTINGS = {
     "parallelism.default": "2",
 }
 ELEMENTS = 400
+NUMBERS = operator_id("my.numbers")
 
 
 class Remember(KeyedProcessFunction):
@@ -85,16 +87,16 @@ def test_markers_reach_every_operator_behind_a_source() -> None:
     found = latencies(job)
     behind = {"same": (0, 1), "remember": (0, 1), "end": (0,)}
     assert set(found) == {
-        f"latency.source_id.my.numbers.operator_id.{uid}.operator_subtask_index.{n}.latency_count"
+        f"latency.source_id.{NUMBERS}.operator_id.{operator_id(uid)}.operator_subtask_index.{n}.latency_count"
         for uid, subtasks in behind.items()
         for n in subtasks
     }
-    sent = sum(found[name] for name in found if "operator_id.same." in name)
+    sent = sum(found[name] for name in found if f"operator_id.{operator_id('same')}." in name)
     assert sent > 2
     for uid in ("remember", "end"):  # each marker takes one way, and none is lost
-        assert sum(count for name, count in found.items() if f"operator_id.{uid}." in name) == sent
+        assert sum(count for name, count in found.items() if operator_id(uid) in name) == sent
     values = job_metrics(job.statistics)
-    name = "latency.source_id.my.numbers.operator_id.end.operator_subtask_index.0.latency_"
+    name = f"latency.source_id.{NUMBERS}.operator_id.{operator_id('end')}.operator_subtask_index.0.latency_"
     assert (
         0 <= values[name + "min"] <= values[name + "median"] <= values[name + "p99"] <= values[name + "max"]
     )
@@ -108,8 +110,9 @@ def test_prometheus_has_flinks_name_and_labels_for_them() -> None:
     lines = [line for line in text.splitlines() if line.startswith("flink_taskmanager_job_latency_")]
     name = "flink_taskmanager_job_latency_source_id_operator_id_operator_subtask_index_latency"
     assert lines and all(line.startswith(name) for line in lines)
-    one = next(line for line in lines if 'operator_id="end"' in line and 'quantile="0.5"' in line)
-    assert 'source_id="my_numbers"' in one and 'operator_subtask_index="0"' in one
+    end = f'operator_id="{operator_id("end")}"'
+    one = next(line for line in lines if end in line and 'quantile="0.5"' in line)
+    assert f'source_id="{NUMBERS}"' in one and 'operator_subtask_index="0"' in one
     assert "jobmanager_job_latency" not in text  # told once, with the ids in labels
 
 
@@ -117,7 +120,7 @@ def test_prometheus_has_flinks_name_and_labels_for_them() -> None:
     ("granularity", "groups"),
     [
         ("single", "latency.operator_id"),
-        ("subtask", "latency.source_id.my.numbers.source_subtask_index.1.operator_id"),
+        ("subtask", f"latency.source_id.{NUMBERS}.source_subtask_index.1.operator_id"),
     ],
 )
 def test_sources_are_told_apart_as_far_as_wanted(granularity: str, groups: str) -> None:

@@ -13,7 +13,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from penstock.common.errors import NotSupportedError
 from penstock.connectors.datagen.ranges import RangeEnumerator
+from penstock.graph.ids import operator_id
 from penstock.metrics.reporters.prometheus import PrometheusReporter
+from penstock.rest.views.jobs import details
 from penstock.runtime.reporting import reporting
 from tests.rest.jobs import counting_job, wait_for
 
@@ -71,6 +73,20 @@ def test_prometheus_sees_every_promised_metric_of_a_running_job() -> None:
     finally:
         job.cancel()
     assert reporting.groups() == []
+
+
+def test_labels_have_the_ids_that_the_rest_interface_has() -> None:
+    job = counting_job(PROM)
+    try:
+        wait_for(lambda: job.statistics.epochs >= 2)
+        found = scraped()
+        vertices = {vertex["id"]: vertex["name"] for vertex in details(job.statistics)["vertices"]}
+        assert {labels["task_id"] for labels, _ in found[f"{TASK}numRecordsIn"]} == set(vertices)
+        [(counts, _), _] = found[f"{OPERATOR}seen"]
+        assert vertices[counts["task_id"]].startswith("count")
+        assert counts["operator_id"] == operator_id("counts") != "counts"
+    finally:
+        job.cancel()
 
 
 def test_records_that_a_source_knows_of_and_has_not_read_are_pending(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from penstock.common.config_values import parse_value
 from penstock.common.options import CheckpointingOptions, option
 from penstock.common.time import to_millis
-from penstock.graph.ids import vertex_id
+from penstock.graph.ids import operator_id, vertex_id
 from penstock.graph.stages import Stage
 from penstock.runtime.history import CheckpointRecord, SubtaskSize
 from penstock.runtime.statistics import JobStatistics
@@ -179,6 +179,7 @@ def _subtask(stats: JobStatistics, record: CheckpointRecord, size: SubtaskSize) 
         "status": "completed",
         "operators": [
             {
+                "id": operator_id(operator.uid),
                 "uid": operator.uid,
                 "name": names.get(operator.uid, operator.uid),
                 "state_size": operator.state_bytes,
