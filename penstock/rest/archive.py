@@ -48,9 +48,9 @@ def _paths(job: RunningJob) -> Iterator[str]:
     root = f"/jobs/{stats.job.job_id}"
     yield from (root + part for part in _OF_JOB)
     vertices = {vertex_id(stats.job.graph, stage): stage for stage in stats.job.stages.stages}
-    for record in stats.checkpoints.listed():
-        yield f"{root}/checkpoints/details/{record.id}"
-        yield from (f"{root}/checkpoints/details/{record.id}/subtasks/{vertex}" for vertex in vertices)
+    for number in stats.checkpoints.known():
+        yield f"{root}/checkpoints/details/{number}"
+        yield from (f"{root}/checkpoints/details/{number}/subtasks/{vertex}" for vertex in vertices)
     for vertex, stage in vertices.items():
         yield from (f"{root}/vertices/{vertex}{part}" for part in _OF_VERTEX)
         for index in range(min(stage.parallelism, _MANY_SUBTASKS)):

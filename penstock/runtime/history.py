@@ -217,9 +217,14 @@ class CheckpointHistory:
         with self._lock:
             return list(self.summary)
 
+    def known(self) -> dict[int, CheckpointRecord]:
+        """By number; the last one of each kind is among them, however long ago that was."""
+        with self._lock:
+            known = [*self.latest.values(), *reversed(self.recent)]
+        return {record.id: record for record in known}
+
     def find(self, checkpoint_id: int) -> CheckpointRecord | None:
-        known = [*self.listed(), *list(self.latest.values())]
-        return next((record for record in known if record.id == checkpoint_id), None)
+        return self.known().get(checkpoint_id)
 
     def savepoint_of(self, path: str, trigger_ms: int, epoch: int, stops_job: bool) -> None:
         """A savepoint of the state after `epoch` has been written."""

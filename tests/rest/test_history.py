@@ -47,6 +47,42 @@ def test_an_ended_job_is_archived_as_flink_does_it_and_served(tmp_path: pathlib.
         history.stop()
 
 
+def test_every_checkpoint_that_is_named_has_details_while_the_job_runs_and_after(
+    tmp_path: pathlib.Path,
+) -> None:
+    server = JobServer(make_context(Configuration.from_dict(PORT))).start()
+    try:
+        settings = {
+            "web.checkpoints.history": "3",
+            "execution.checkpointing.dir": str(tmp_path / "checkpoints"),
+        }
+        first = counting_job(settings)
+        wait_for(lambda: first.statistics.epochs >= 2)
+        start = first.stop_with_savepoint(directory=str(tmp_path / "savepoints"))
+        job = counting_job({**settings, "execution.state-recovery.path": start})
+        root = f"{server.url}/jobs/{job.job_id}/checkpoints"
+        wait_for(lambda: job.statistics.epochs >= 2)
+        job.trigger_savepoint(str(tmp_path / "savepoints"))
+        saved = job.statistics.epochs
+        wait_for(lambda: job.statistics.epochs >= saved + 5)
+        latest = httpx.get(root).json()["latest"]
+        for kind in ("savepoint", "restored"):
+            details = httpx.get(f"{root}/details/{latest[kind]['id']}")
+            assert details.status_code == 200 and details.json()["is_savepoint"], details.text
+        job.cancel()
+        wait_for(lambda: job.has_ended)
+        found = httpx.get(root).json()
+        assert found["latest"]["savepoint"]["id"] < found["history"][-1]["id"]
+        named = [*found["history"], *(each for each in found["latest"].values() if each)]
+        for number in {each["id"] for each in named}:
+            details = httpx.get(f"{root}/details/{number}")
+            assert details.status_code == 200, details.text
+            for vertex in details.json()["tasks"]:
+                assert httpx.get(f"{root}/details/{number}/subtasks/{vertex}").status_code == 200
+    finally:
+        server.stop()
+
+
 def test_archives_that_come_later_are_shown_and_broken_ones_left_out(tmp_path: pathlib.Path) -> None:
     every = {"historyserver.archive.fs.refresh-interval": "20 ms"}
     history = HistoryServer(Configuration.from_dict({**PORT, **every}), str(tmp_path)).start()
