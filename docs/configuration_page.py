@@ -29,6 +29,7 @@ OURS = {
     "penstock.dead-letter.max-per-minute": "More of them in a minute fail the job.",
     "penstock.dead-letter.only": "Names or uids of the operators whose elements may go there.",
     "penstock.log.epochs": "A line of the log for every epoch, at level INFO.",
+    "penstock.log.level": "What is logged under the command line; `penstock.log.level.<logger>` of one logger.",
     "penstock.snapshot.background-size": "Keyed state of a subtask from this size on is written anew beside epochs.",
     "penstock.snapshot.min-growth": "Fewer changed bytes are no reason to write a subtask's keyed state anew.",
     "penstock.web.sample.enable": "Whether the dashboard may show rows of a vertex.",

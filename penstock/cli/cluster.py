@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from penstock.cli.jobs import AsJson, Define
+from penstock.cli.logs import FORMAT, set_levels
 from penstock.cli.tables import print_table
 from penstock.common.config_check import check_configuration, check_values, keys_of_programs, mistyped_keys
 from penstock.common.config_files import load_configuration
@@ -95,8 +96,8 @@ def _serve(configuration: Configuration) -> None:
     from penstock.rest.session.cluster import Session, default_folder
     from penstock.rest.session.spark import forget_spark_jobs, start_spark
 
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    logging.getLogger("py4j").setLevel(logging.WARNING)
+    logging.basicConfig(level=logging.INFO, format=FORMAT)
+    set_levels(configuration)
     gateway = GatewayService(configuration.to_dict())
     folder, routes = default_folder(configuration), gateway_routes(gateway)
     try:

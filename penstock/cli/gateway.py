@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from penstock.cli.logs import show_log
 from penstock.cli.sql.app import read_settings
+from penstock.common.configuration import Configuration
 from penstock.common.errors import ValidationError
 
 app = typer.Typer(help="The SQL gateway: Flink's clients connect to it.", no_args_is_help=True)
@@ -32,6 +34,7 @@ def start(
 
     try:
         properties = read_settings(define or ())
+        show_log(Configuration.from_dict(properties))
         if port is not None:
             properties["sql-gateway.endpoint.rest.port"] = str(port)
         spark = {key: value for key, value in properties.items() if key.startswith("spark.")}

@@ -9,6 +9,7 @@ import runpy
 import sys
 from collections.abc import Iterator, Sequence
 
+from penstock.cli.logs import show_log
 from penstock.cli.program_errors import program_errors
 from penstock.common.config_check import check_configuration
 from penstock.common.config_files import load_configuration
@@ -99,7 +100,9 @@ def prepare(settings: Sequence[str], files: str | None = None) -> None:
     from penstock.datastream.context import set_context_configuration
     from penstock.runtime.compat import install_pyflink_alias
 
-    set_context_configuration(_configuration(settings))
+    configuration = _configuration(settings)
+    set_context_configuration(configuration)
+    show_log(configuration)
     _show_restores()
     install_pyflink_alias()
     paths = [os.path.abspath(path.strip()) for path in (files or "").split(",") if path.strip()]

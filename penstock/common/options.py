@@ -38,6 +38,7 @@ _OPEN_PREFIXES = (
     "metrics.reporter.",
     "penstock.dead-letter.properties.",
     "penstock.dead-letter.table.",
+    "penstock.log.level.",
     "pipeline.global-job-parameters.",
     "python.job-options.",
 )

@@ -30,7 +30,7 @@ from penstock.common.restart import RestartStrategy
 from penstock.connectors.sink import Committer, SinkCoordinator
 from penstock.runtime.dead_letter_output import DeadLetterGathering
 from penstock.runtime.epoch_inputs import EPOCH_INPUTS, EpochInput, as_read, input_of, keep_failed, with_names
-from penstock.runtime.job_log import JobLog, epoch_line
+from penstock.runtime.job_log import EPOCHS, JobLog, epoch_line
 from penstock.runtime.loop_request import LoopRequest
 from penstock.runtime.pacing import Pacing
 from penstock.runtime.plan import JobDefinition, LevelPlan, SourcePlan, SubtaskReport
@@ -115,6 +115,7 @@ class Coordinator:
         self.sampling = Sampling()
         self.profiling = Profiling()
         self._log = JobLog(LOG, job.job_id)
+        self._epoch_log = JobLog(logging.getLogger(EPOCHS), job.job_id)
         self._runner = runner
         self._sources = sources
         self._committers = committers
@@ -350,7 +351,8 @@ class Coordinator:
         """The line of the last epoch."""
         last = self.statistics.checkpoints.latest["completed"]
         timing = self.statistics.recent[-1]
-        self._log.info(epoch_line(timing, state_bytes=last.state_bytes, written_bytes=last.written_bytes))
+        sizes = {"state_bytes": last.state_bytes, "written_bytes": last.written_bytes}
+        self._epoch_log.info(epoch_line(timing, **sizes))
 
     def _adopt_packed_deltas(self) -> None:
         """Goes on with the files that were packed meanwhile, and has more of them packed."""

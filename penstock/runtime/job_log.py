@@ -13,7 +13,10 @@ import logging
 from collections.abc import MutableMapping
 from typing import Any
 
-__all__ = ["JobLog", "epoch_line"]
+__all__ = ["EPOCHS", "JobLog", "epoch_line"]
+
+EPOCHS = "penstock.epochs"
+"""The logger of lines of epochs: it has a level of its own, since they are asked for by an option of their own."""
 
 _FIELDS = (
     "epoch", "records", "total_ms", "planning_ms", "launching_ms", "working_ms", "committing_ms", "subtasks",

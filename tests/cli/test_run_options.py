@@ -43,6 +43,7 @@ def test_a_terminal_shows_where_a_job_goes_on_from(
     logger = logging.getLogger("penstock.runtime.restoring")
     monkeypatch.setattr(logger, "handlers", [])
     monkeypatch.setattr(logger, "level", logging.NOTSET)
+    logger.setLevel(logging.NOTSET)  # what loggers remember of their levels is forgotten, too
     monkeypatch.setattr(logging.getLogger(), "handlers", [logging.NullHandler()] if own_logging else [])
     run._show_restores()
     run._show_restores()

@@ -77,6 +77,16 @@ def test_a_program_runs_in_a_process_of_its_own_and_is_steered_through_the_serve
     wait_for(lambda: not session.programs._processes)  # type: ignore[union-attr]
 
 
+def test_the_epochs_of_a_program_are_lines_of_its_log_if_it_is_asked_for(
+    session: Session, program: str
+) -> None:
+    job = launch(session, program, **{"penstock.log.epochs": "true"})
+    assert session.programs is not None
+    (process,) = session.programs._processes.values()
+    log = pathlib.Path(session.programs._folder.log_of(process.record.id))
+    wait_for(lambda: f" INFO penstock.epochs [job {job}] epoch=2 " in log.read_text())
+
+
 def test_a_program_that_fails_tells_why_and_disturbs_nobody(session: Session, program: str) -> None:
     get = getter(session)
     other = launch(session, program)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
+from penstock.cli.logs import show_log
 from penstock.cli.sql.engine import Engine, runs_jobs
 from penstock.cli.sql.options import RUNTIME_MODE, ClientOptions
 from penstock.common.config_check import check_configuration
@@ -53,6 +54,7 @@ def run_client(arguments: Arguments, output: Output | None = None, stdin: TextIO
     if arguments.gateway is not None:
         return _run_remote(arguments, script, source, init, output)
     properties = read_properties(arguments)
+    show_log(Configuration.from_dict(properties))
     engine = Engine(properties)
     if script is None or runs_jobs(script):
         engine.start()  # before the imports, which take as long as half of Spark's start
@@ -85,6 +87,7 @@ def _run_remote(
     from penstock.cli.sql.remote import RemoteEnvironment
 
     properties = read_settings(arguments.define)
+    show_log(Configuration.from_dict(properties))
     if arguments.mode is not None:
         properties[RUNTIME_MODE] = arguments.mode
     ClientOptions.read(properties)
