@@ -169,7 +169,7 @@ def make_guard(
             do="set penstock.rest.token-file to a file with a token, or TLS with clients' certificates\n"
             f"(security.ssl.rest.enabled, .cert, .key, .authentication-enabled, .ca), or leave {key} out",
         )
-    given = configuration.to_dict().get("web.access-control-allow-origin", "")
+    given = configuration.get(option("web.access-control-allow-origin")) or ""
     origins = frozenset(part.strip() for part in given.split(",") if part.strip() and part.strip() != "*")
     return Guard(token, None if proven else _own_names(configuration, address), origins)
 

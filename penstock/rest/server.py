@@ -50,8 +50,8 @@ def make_context(
             except Exception:
                 LOG.warning("job %s could not be archived in %s", job_id, place, exc_info=True)
 
-    kept = int(configuration.get(option("web.history")) or 5)
-    directory = JobDirectory(read_job, archive_job, max(kept, _KEPT_JOBS), ended)
+    kept = max(int(configuration.get(option("web.history"))), _KEPT_JOBS)
+    directory = JobDirectory(read_job, archive_job, kept, ended)
     seconds = to_millis(configuration.get(option("rest.async.store-duration"))) / 1000
     return ServerContext(configuration, directory, Operations(seconds, directory.changed), **more)
 

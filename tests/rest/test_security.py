@@ -13,7 +13,9 @@ import pytest
 
 from penstock.common.configuration import Configuration
 from penstock.common.errors import ValidationError
+from penstock.common.options import option
 from penstock.common.secrets import masked
+from penstock.rest.security import make_guard
 from penstock.rest.server import JobServer, make_context
 from penstock.runtime.running_job import RunningJob
 from tests.servers.certificates import make_certificate
@@ -180,6 +182,14 @@ def test_deep_json_is_not_a_crash(client: httpx.Client, running: RunningJob) -> 
 def test_programs_are_not_taken_unless_that_was_switched_on(client: httpx.Client) -> None:
     answer = client.post("/jars/upload", files={"jarfile": ("a.py", b"print(1)")})
     assert answer.status_code == 404 and "web.submit.enable" in answer.json()["errors"][0]
+
+
+def test_options_that_let_others_in_are_off_by_default_and_told_so() -> None:
+    assert option("web.submit.enable").default is False
+    assert option("web.access-control-allow-origin").default is None
+    assert make_guard(Configuration(), "127.0.0.1", None).origins == frozenset()
+    older = Configuration.from_dict({"jobmanager.web.access-control-allow-origin": "https://a.example, *"})
+    assert make_guard(older, "127.0.0.1", None).origins == {"https://a.example"}
 
 
 def test_secrets_are_masked_wherever_they_stand() -> None:

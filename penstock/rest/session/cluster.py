@@ -105,7 +105,7 @@ class Session:
             if key in _OF_JOBS_TOO or not key.startswith(_OF_THE_SERVER)
         }
         self.programs = Programs(self._folder, context.directory, settings, inherited, self._forget)
-        if given.get("web.submit.enable", "").lower() == "true":
+        if context.flag("web.submit.enable"):
             folder = self._configuration.get(option("web.upload.dir")) or self._folder.uploads
             context.uploads = Uploads(folder, self.programs)
         self._remember(context.directory.remember)
