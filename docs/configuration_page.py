@@ -32,6 +32,7 @@ OURS = {
     "penstock.log.level": "What is logged under the command line; `penstock.log.level.<logger>` of one logger.",
     "penstock.snapshot.background-size": "Keyed state of a subtask from this size on is written anew beside epochs.",
     "penstock.snapshot.min-growth": "Fewer changed bytes are no reason to write a subtask's keyed state anew.",
+    "penstock.state.decimals": "What BIG_DEC and BIG_INT are in `penstock_state`: 38 digits, or texts with all.",
     "penstock.web.sample.enable": "Whether the dashboard may show rows of a vertex.",
 }
 

@@ -30,7 +30,16 @@ from penstock.runtime.state_queries import committed_state
 from penstock.sql.plan.algebra import Field, LocalRows, LocalTable
 from penstock.state.arranged.runs import WEIGHT, Chunk, Run, merged_chunks
 from penstock.state.schema import ARRANGEMENT, StateSchema, declared_type, element_types
-from penstock.state_processor.columns import Batches, Column, columns_of, namespace_columns, namespace_values
+from penstock.state_processor.columns import (
+    Batches,
+    Column,
+    Decimals,
+    columns_of,
+    namespace_columns,
+    namespace_values,
+)
+
+DECIMALS = "penstock.state.decimals"
 
 
 def state_relation(config: Mapping[str, str], arguments: Sequence[Any]) -> LocalRows:
@@ -60,7 +69,7 @@ def state_relation(config: Mapping[str, str], arguments: Sequence[Any]) -> Local
         if len(arguments) == 3
         else _of_key(view, arguments[3])
     )
-    return _of_entries(view, schema, entries)
+    return _of_entries(view, schema, entries, Decimals.of(config.get(DECIMALS, "decimal")))
 
 
 def _of_key(view: KeyedStateView, key: Any) -> Iterator[StateEntry]:
@@ -102,12 +111,15 @@ def _contents(config: Mapping[str, str], job: str) -> StateContents:
     )
 
 
-def _of_entries(view: KeyedStateView, schema: StateSchema, entries: Iterable[StateEntry]) -> LocalRows:
+def _of_entries(
+    view: KeyedStateView, schema: StateSchema, entries: Iterable[StateEntry], decimals: Decimals
+) -> LocalRows:
     map_key, value = element_types(schema)
     key_type = declared_type(view.key_schema) if view.key_schema is not None else None
-    columns = columns_of("key", key_type)[:1]
-    columns += columns_of("map_key", map_key)[:1] if schema.kind == "map" else []
-    columns += columns_of("value", declared_type(schema) if schema.kind == "list" else value)[:1]
+    value = declared_type(schema) if schema.kind == "list" else value
+    columns = columns_of("key", key_type, decimals)[:1]
+    columns += columns_of("map_key", map_key, decimals)[:1] if schema.kind == "map" else []
+    columns += columns_of("value", value, decimals)[:1]
     columns += namespace_columns()[:2] if schema.namespaced else []
     columns += [Column("last_access", DataTypes.BIGINT())] if schema.has_ttl else []
 
@@ -116,7 +128,7 @@ def _of_entries(view: KeyedStateView, schema: StateSchema, entries: Iterable[Sta
         found += namespace_values(entry.namespace)[:2] if schema.namespaced else ()
         return found + ([entry.accessed_ms] if schema.has_ttl else [])
 
-    batches = Batches(columns)
+    batches = Batches(columns, f"operator {view.operator.uid!r}, state {view.state!r}")
     table = pa.Table.from_batches(list(batches.of(map(cells, entries))), batches.schema)
     return _leaf([Field(c.name, c.data_type.nullable()) for c in columns], table)
 

@@ -5,7 +5,8 @@
     savepoint.read_timers("counts").where("timestamp < 1700000000000").show()
 
 Each task of Spark reads one share of an operator's state, straight from the files; nothing passes through the driver.
-Columns have the types that the program declared; what it did not declare is JSON to read and bytes.
+Columns have the types that the program declared; what it did not declare is JSON to read and bytes. BIG_DEC and
+BIG_INT are decimals of 38 digits; `read(..., decimals="string")` makes them texts, for numbers that do not fit.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from penstock.state.operator import SavedState
 from penstock.state.schema import StateSchema, declared_type, element_types, pickled_type
 from penstock.state_processor.columns import (
     Column,
+    Decimals,
     columns_of,
     namespace_columns,
     namespace_values,
@@ -47,23 +49,28 @@ __all__ = ["SavepointReader"]
 class SavepointReader:
     """Reads a savepoint or a checkpoint. Make one with `SavepointReader.read`."""
 
-    def __init__(self, spark: SparkSession, contents: StateContents) -> None:
+    def __init__(
+        self, spark: SparkSession, contents: StateContents, decimals: Decimals = Decimals.DECIMAL
+    ) -> None:
         self._spark = spark
         self._contents = contents
+        self._decimals = decimals
 
     @staticmethod
-    def read(env: Any, path: str, state_backend: Any = None) -> SavepointReader:
+    def read(env: Any, path: str, state_backend: Any = None, *, decimals: str = "decimal") -> SavepointReader:
         """Opens a savepoint or checkpoint.
 
         Args:
             env: A StreamExecutionEnvironment, a SparkSession, or None for the session of this process.
             path: Its folder, or its metadata file.
             state_backend: As in Flink; state files are the same for all backends here.
+            decimals: What BIG_DEC and BIG_INT come as. `decimal`: DECIMAL(38, 18) and DECIMAL(38, 0), and a number
+                that does not fit is an error when the DataFrame is used. `string`: all their digits, as text.
 
         Raises:
             CheckpointError: There is none, or it is damaged.
         """
-        return SavepointReader(session_of(env), open_contents(path))
+        return SavepointReader(session_of(env), open_contents(path), Decimals.of(decimals))
 
     @property
     def operators(self) -> list[OperatorIdentifier]:
@@ -98,8 +105,9 @@ class SavepointReader:
         name = state.name if isinstance(state, StateDescriptor) else state
         view = _typed(operator, name, state if isinstance(state, StateDescriptor) else None, key_type)
         assert view.schema is not None
-        columns, values = _layout(view, view.schema)
-        return frame_of(self._spark, [partial(_rows, view, s, values) for s in view.shares], columns)
+        columns, values = _layout(view, view.schema, self._decimals)
+        tasks = [partial(_rows, view, share, values) for share in view.shares]
+        return frame_of(self._spark, tasks, columns, _where(operator, name))
 
     def _by_function(
         self,
@@ -108,14 +116,14 @@ class SavepointReader:
         key_type: TypeInformation | None,
         output_type: TypeInformation | None,
     ) -> DataFrame:
-        columns = (
-            [Column("value", DataTypes.STRING(), str)] if output_type is None else row_columns(output_type)
-        )
+        columns = [Column("value", DataTypes.STRING(), str)]
+        if output_type is not None:
+            columns = row_columns(output_type, self._decimals)
         schemas = _with_key_type(operator.schemas(), key_type)
         whole = output_type is None or (len(columns) == 1 and columns[0].name == "value")
         checkpoint = operator.checkpoint
         tasks = [partial(read_keys, function, share, checkpoint, schemas, whole) for share in operator.shares]
-        return frame_of(self._spark, tasks, columns)
+        return frame_of(self._spark, tasks, columns, f"operator {operator.uid!r}, the reader function")
 
     def read_timers(
         self, uid: str | OperatorIdentifier, key_type: TypeInformation | None = None
@@ -124,14 +132,16 @@ class SavepointReader:
         operator = self._contents.operator(uid_of(uid))
         schemas = _with_key_type(operator.schemas(), key_type)
         views = [KeyedStateView(operator, domain, timers=True, schemas=schemas) for domain in TIMER_STATES]
-        key = columns_of("key", _key_type(views[0]))
+        key = columns_of("key", _key_type(views[0]), self._decimals)
         columns = [Column("time_domain", DataTypes.STRING()), Column("timestamp", DataTypes.BIGINT())]
         tasks = [partial(_timers, view, share, len(key) == 2) for view in views for share in operator.shares]
-        return frame_of(self._spark, tasks, [*columns, *key, *namespace_columns()])
+        return frame_of(
+            self._spark, tasks, [*columns, *key, *namespace_columns()], _where(operator, "timers")
+        )
 
     def window(self, assigner: WindowAssigner) -> WindowSavepointReader:
         """Reads the contents of windows of this kind."""
-        return WindowSavepointReader(self._spark, self._contents, assigner)
+        return WindowSavepointReader(self._spark, self._contents, assigner, self._decimals)
 
     # --- operator state -----------------------------------------------------------------------------------
 
@@ -155,30 +165,33 @@ class SavepointReader:
         value_type: TypeInformation | None = None,
     ) -> DataFrame:
         """The entries of broadcast state: `key` and `value`. All subtasks have the same; the first one's is read."""
-        saved = self._saved(uid, name, "broadcast")[0][1]
+        operator = self._contents.operator(uid_of(uid))
+        saved = self._saved(operator, name, "broadcast")[0][1]
         stored = _stored_type(saved)
         key_type = key_type or getattr(stored, "key_type_info", None)
         value_type = value_type or getattr(stored, "value_type_info", None)
-        keys, values = columns_of("key", key_type), columns_of("value", value_type)
+        keys = columns_of("key", key_type, self._decimals)
+        values = columns_of("value", value_type, self._decimals)
         read_key, read_value = compile_codec(key_type).decode, compile_codec(value_type).decode
         rows = [
             [*_cells(keys, read_key, key), *(_cells(values, read_value, value))] for key, value in saved.pairs
         ]
-        return frame_of(self._spark, [partial(list, rows)], [*keys, *values])
+        return frame_of(self._spark, [partial(list, rows)], [*keys, *values], _where(operator, name))
 
     def _elements(
         self, uid: str | OperatorIdentifier, name: str, mode: str, type_info: TypeInformation | None
     ) -> DataFrame:
-        found = self._saved(uid, name, mode)
+        operator = self._contents.operator(uid_of(uid))
+        found = self._saved(operator, name, mode)
         type_info = type_info or _stored_type(found[0][1])
-        columns, read = columns_of("value", type_info), compile_codec(type_info).decode
+        columns, read = columns_of("value", type_info, self._decimals), compile_codec(type_info).decode
         rows = [
             [subtask, *_cells(columns, read, data)] for subtask, saved in found for data in saved.elements
         ]
-        return frame_of(self._spark, [partial(list, rows)], [Column("subtask", DataTypes.INT()), *columns])
+        columns = [Column("subtask", DataTypes.INT()), *columns]
+        return frame_of(self._spark, [partial(list, rows)], columns, _where(operator, name))
 
-    def _saved(self, uid: str | OperatorIdentifier, name: str, mode: str) -> list[tuple[int, SavedState]]:
-        operator = self._contents.operator(uid_of(uid))
+    def _saved(self, operator: OperatorContents, name: str, mode: str) -> list[tuple[int, SavedState]]:
         states = operator.operator_states()
         found = [(i, saved[name]) for i, saved in enumerate(states) if name in saved]
         if not found or found[0][1].mode != mode:
@@ -211,11 +224,15 @@ class _Cells:
         return cells + ([entry.accessed_ms] if self._ttl else [])
 
 
-def _layout(view: KeyedStateView, schema: StateSchema) -> tuple[list[Column], Values]:
+def _where(operator: OperatorContents, state: str) -> str:
+    return f"operator {operator.uid!r}, state {state!r}"
+
+
+def _layout(view: KeyedStateView, schema: StateSchema, decimals: Decimals) -> tuple[list[Column], Values]:
     map_key_type, value_type = element_types(schema)
-    key = columns_of("key", _key_type(view))
-    map_key = columns_of("map_key", map_key_type)[:1] if schema.kind == "map" else []
-    value = columns_of("value", declared_type(schema) if schema.kind == "list" else value_type)
+    key = columns_of("key", _key_type(view), decimals)
+    map_key = columns_of("map_key", map_key_type, decimals)[:1] if schema.kind == "map" else []
+    value = columns_of("value", declared_type(schema) if schema.kind == "list" else value_type, decimals)
     extra = namespace_columns() if schema.namespaced else []
     ttl = [Column("last_access", DataTypes.BIGINT())] if schema.has_ttl else []
     cells = _Cells(len(key), len(map_key), len(value), schema.namespaced, schema.has_ttl)

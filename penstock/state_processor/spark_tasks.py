@@ -28,8 +28,13 @@ def session_of(env: Any = None) -> SparkSession:
     return env if isinstance(env, SparkSession) else get_spark()
 
 
-def frame_of(spark: SparkSession, tasks: Sequence[ReadTask], columns: Sequence[Column]) -> DataFrame:
-    """A DataFrame whose partitions are what the tasks give; they run when it is used, as often as it is."""
+def frame_of(
+    spark: SparkSession, tasks: Sequence[ReadTask], columns: Sequence[Column], where: str
+) -> DataFrame:
+    """A DataFrame whose partitions are what the tasks give; they run when it is used, as often as it is.
+
+    `where` names operator and state for errors.
+    """
     from pyspark.sql.pandas.types import from_arrow_schema
 
     batches = Batches(columns)
@@ -41,7 +46,7 @@ def frame_of(spark: SparkSession, tasks: Sequence[ReadTask], columns: Sequence[C
     described = cloudpickle.dumps(list(columns))
 
     def read(tables: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        made = Batches(cloudpickle.loads(described))
+        made = Batches(cloudpickle.loads(described), where)
         for table in tables:
             for task in table.column(0).to_pylist():
                 yield from made.of(cloudpickle.loads(task)())

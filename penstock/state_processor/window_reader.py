@@ -28,6 +28,7 @@ from penstock.common.typeinfo import TypeInformation
 from penstock.state.schema import StateSchema, declared_type, element_types
 from penstock.state_processor.columns import (
     Column,
+    Decimals,
     columns_of,
     namespace_columns,
     namespace_values,
@@ -50,10 +51,17 @@ CONTENTS, SESSIONS, PANES, MERGED = "window-contents", "session-windows", "windo
 class WindowSavepointReader:
     """Reads windows of one assigner. Without a reader function the result is key, window and value."""
 
-    def __init__(self, spark: SparkSession, contents: StateContents, assigner: WindowAssigner) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        contents: StateContents,
+        assigner: WindowAssigner,
+        decimals: Decimals = Decimals.DECIMAL,
+    ) -> None:
         self._spark = spark
         self._contents = contents
         self._assigner = assigner
+        self._decimals = decimals
         self._timestamped = False
 
     def evictor(self) -> WindowSavepointReader:
@@ -116,17 +124,19 @@ class WindowSavepointReader:
         stored = _stored(operator)
         key_type = key_type or (declared_type(stored.key_schema) if stored.key_schema is not None else None)
         read = partial(_windows, self._assigner, stored, how)
+        where, decimals = f"operator {operator.uid!r}, windows", self._decimals
         if function is not None:
             columns = [Column("value", DataTypes.STRING(), str)]
             if output_type is not None:
-                columns = row_columns(output_type)
+                columns = row_columns(output_type, decimals)
             whole = len(columns) == 1 and columns[0].name == "value"
             tasks = [partial(_by_function, function, read, share, whole) for share in operator.shares]
-            return frame_of(self._spark, tasks, columns)
-        value = columns_of("value", output_type or value_type or _value_type(stored, how))[:1]
-        key = columns_of("key", key_type)[:1]
+            return frame_of(self._spark, tasks, columns, where)
+        value_type = output_type or value_type or _value_type(stored, how)
+        value = columns_of("value", value_type, decimals)[:1]
+        key = columns_of("key", key_type, decimals)[:1]
         tasks = [partial(_plain_rows, read, share, how) for share in operator.shares]
-        return frame_of(self._spark, tasks, [*key, *namespace_columns(), *value])
+        return frame_of(self._spark, tasks, [*key, *namespace_columns(), *value], where)
 
 
 class _How(NamedTuple):
