@@ -36,7 +36,7 @@ from penstock.state.files import (
 )
 from penstock.state.operator import SavedState, read_snapshot
 from penstock.state.records import Schemas
-from penstock.state.schema import ARRANGEMENT, StateSchema
+from penstock.state.schema import ARRANGEMENT, StateSchema, merged_schemas
 
 _ALL_GROUPS = (0, UPPER_BOUND_MAX_PARALLELISM)
 
@@ -133,7 +133,7 @@ class OperatorContents:
             return dict(self.known)
         found: dict[bytes, StateSchema] = {}
         for share in self.shares:
-            found.update(share.schemas())
+            found = merged_schemas(found, share.schemas())
         return found
 
     def operator_states(self) -> list[dict[str, SavedState]]:

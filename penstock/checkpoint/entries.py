@@ -144,10 +144,13 @@ def _find(operator: OperatorContents, state: str, schemas: dict[bytes, StateSche
     if schema is not None and schema.kind != ARRANGEMENT:
         return schema
     have = ", ".join(f"{s.name!r} ({s.kind})" for key, s in schemas.items() if key != KEY_RECORD)
+    if schema is not None:
+        raise CheckpointError(
+            f"state {state!r} of operator {operator.uid!r} is kept in columns and cannot be read by key",
+            do="read it as a whole: SavepointReader.read_keyed_state, penstock_state(...), `penstock state show`",
+        )
     raise CheckpointError(
-        f"operator {operator.uid!r} has no keyed state {state!r}"
-        + (" that could be read by key: it is kept in columns" if schema is not None else ""),
-        do=f"it has {have or 'none'}",
+        f"operator {operator.uid!r} has no keyed state {state!r}", do=f"it has {have or 'none'}"
     )
 
 

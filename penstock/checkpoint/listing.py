@@ -14,8 +14,7 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import chain, islice
 from typing import Any
 
-import pyarrow as pa
-
+from penstock.checkpoint.column_state import ColumnStateView, is_in_columns
 from penstock.checkpoint.contents import OperatorContents, StateContents, open_contents
 from penstock.checkpoint.entries import TIMER_STATES, KeyedStateView, StateEntry, Unreadable
 from penstock.checkpoint.file_check import FileCheck
@@ -26,7 +25,7 @@ from penstock.checkpoint.storage import COPY_FILE, METADATA_FILE
 from penstock.common.codecs import compile_codec
 from penstock.common.errors import CheckpointError, PenstockError, TypeMismatchError
 from penstock.state.operator import SavedState
-from penstock.state.schema import ARRANGEMENT, KEY_RECORD, StateSchema, declared_type
+from penstock.state.schema import KEY_RECORD, StateSchema, declared_type
 
 _DEPTH = 3
 _CHECKPOINT = re.compile(r"chk-\d+$")
@@ -192,8 +191,8 @@ def state_rows(
     schema = schemas.get(state.encode())
     if state == "timers":
         rows = _timers(operator, schemas, key)
-    elif schema is not None and schema.kind == ARRANGEMENT:
-        rows = _arranged(operator, state, key)
+    elif is_in_columns(schema):
+        rows = _in_columns(ColumnStateView(operator, state, schemas), key)
     elif schema is None and any(state in saved for saved in operator.operator_states()):
         rows = _operator_state(operator, state, key)
     else:
@@ -249,14 +248,15 @@ def _timers(
             yield {"domain": domain, **row}
 
 
-def _arranged(operator: OperatorContents, name: str, key: str | None) -> Iterator[dict[str, Any]]:
+def _in_columns(view: ColumnStateView, key: str | None) -> Iterator[dict[str, Any]]:
     if key is not None:
-        raise CheckpointError(f"state {name!r} is kept in columns: its rows cannot be looked up by key here")
-    for share in operator.shares:
-        for _, _, stream in share.arranged(name):
-            with pa.ipc.open_stream(pa.py_buffer(stream)) as reader:
-                for row in reader.read_all().to_pylist():
-                    yield {column: _json(value) for column, value in row.items()}
+        raise CheckpointError(
+            f"state {view.state!r} is kept in columns: its rows cannot be looked up by key here"
+        )
+    for share in view.shares:
+        table = view.table(share)
+        for row in table.to_pylist() if table is not None else ():
+            yield {column: _json(value) for column, value in row.items()}
 
 
 def _operator_state(operator: OperatorContents, name: str, key: str | None) -> Iterator[dict[str, Any]]:

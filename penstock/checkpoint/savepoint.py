@@ -44,7 +44,7 @@ from penstock.state.files import (
     merged_records,
     read_arranged,
 )
-from penstock.state.schema import ARRANGEMENT, KEY_RECORD, StateSchema
+from penstock.state.schema import ARRANGEMENT, KEY_RECORD, StateSchema, merged_schemas
 
 SAVEPOINT_FILE = "savepoint.json"
 FORMAT = "penstock-savepoint"
@@ -97,7 +97,7 @@ class KeyedParts:
     parts: tuple[Part, ...] = ()
 
     def plus(self, other: KeyedParts) -> KeyedParts:
-        return KeyedParts({**self.schemas, **other.schemas}, (*self.parts, *other.parts))
+        return KeyedParts(merged_schemas(self.schemas, other.schemas), (*self.parts, *other.parts))
 
 
 def seal_savepoint(root: str, metadata: CheckpointMetadata, keyed: Mapping[str, KeyedParts]) -> None:

@@ -81,6 +81,12 @@ class DeltaContext:
     metrics: dict[str, int] = field(default_factory=dict)
     function_context: Any = None
     """What `open` of a user's function gets."""
+    input_names: tuple[tuple[str, ...], ...] = ()
+    """What the query calls the columns of each input, as they are before a local stage; () if nobody knows."""
+
+    def names_of(self, input_index: int) -> tuple[str, ...] | None:
+        """The names of an input's columns, for those who read state; None if nobody knows."""
+        return self.input_names[input_index] if self.input_names else None
 
     def count(self, name: str, n: int = 1) -> None:
         self.metrics[name] = self.metrics.get(name, 0) + n

@@ -4,32 +4,27 @@ The job is one of this process (by id or name), the folder of a job, checkpoint 
 `execution.checkpointing.dir`. Rows are read when the query is planned, from the newest committed epoch.
 
     keyed state               key, map_key, value, window_start, window_end, last_access: as far as it has them
-    state in columns          the rows of SQL joins, Top-N and deduplication, as they came in: c0, c1, …
-    tables of GROUP BY        the rows of its log: keys and partial results, and the `batch` they were written in
+    state in columns          the rows of SQL joins, Top-N, deduplication and GROUP BY (`checkpoint/column_state.py`)
 """
 
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
-from penstock.checkpoint.contents import OperatorContents, StateContents, open_contents
+from penstock.checkpoint.column_state import ColumnStateView, column_type, is_in_columns
+from penstock.checkpoint.contents import StateContents, open_contents
 from penstock.checkpoint.entries import KeyedStateView, StateEntry
 from penstock.checkpoint.listing import find_snapshots, keys_meant
 from penstock.common.datatypes import DataTypes
 from penstock.common.errors import CheckpointError, TypeMismatchError, ValidationError
-from penstock.delta.columnar.table_log import StoredTable
-from penstock.formats.arrow_rows import arrow_type
-from penstock.formats.arrow_types import from_arrow_type
 from penstock.runtime.running_job import running_job
 from penstock.runtime.state_queries import committed_state
 from penstock.sql.plan.algebra import Field, LocalRows, LocalTable
-from penstock.state.arranged.runs import WEIGHT, Chunk, Run, merged_chunks
-from penstock.state.schema import ARRANGEMENT, StateSchema, declared_type, element_types
+from penstock.state.schema import StateSchema, declared_type, element_types
 from penstock.state_processor.columns import (
     Batches,
     Column,
@@ -58,12 +53,14 @@ def state_relation(config: Mapping[str, str], arguments: Sequence[Any]) -> Local
     operator = _contents(config, job).operator(uid)
     schemas = operator.schemas()
     schema = schemas.get(state.encode())
-    if schema is not None and schema.kind == ARRANGEMENT:
-        return _of_arrangement(operator, state)
+    if is_in_columns(schema):
+        if len(arguments) == 4:
+            raise ValidationError(
+                f"state {state!r} is kept in columns, not by key", do="leave the key out, and use WHERE"
+            )
+        return _of_columns(ColumnStateView(operator, state, schemas))
     view = KeyedStateView(operator, state, schemas=schemas)
     assert schema is not None
-    if schema.by_group:
-        return _of_log(view, schemas)
     entries = (
         (entry for share in view.shares for entry in view.entries(share))
         if len(arguments) == 3
@@ -133,54 +130,13 @@ def _of_entries(
     return _leaf([Field(c.name, c.data_type.nullable()) for c in columns], table)
 
 
-def _of_arrangement(operator: OperatorContents, name: str) -> LocalRows:
-    """The rows that are there: what came and went is summed up."""
-    chunks = []
-    for share in operator.shares:
-        for number, (_, _, stream) in enumerate(share.arranged(name)):
-            with pa.ipc.open_stream(pa.py_buffer(stream)) as reader:
-                run = Run(str(number), (Chunk(reader.read_all().combine_chunks()),))
-                chunks.append(run.within(share.first_key_group, share.last_key_group))
-    tables = [chunk.table for chunk in merged_chunks(chunks)] if chunks else []
-    table = pa.concat_tables(tables) if tables else pa.table({})
-    if WEIGHT in table.column_names:
-        weights = table[WEIGHT].to_pylist()
-        table = table.take([i for i, weight in enumerate(weights) for _ in range(weight)])
-    return _of_table(table.select([c for c in table.column_names if not c.startswith("__")]))
-
-
-def _of_log(view: KeyedStateView, schemas: dict[bytes, StateSchema]) -> LocalRows:
-    """Tables by key group: a log of batches, each known by an id, or one table."""
-    ids = f"{view.state}-ids"
-    numbers: dict[Any, int] = {}
-    if ids.encode() in schemas:
-        log = KeyedStateView(view.operator, ids, schemas=schemas)
-        numbers = {e.value: e.map_key for share in log.shares for e in log.entries(share)}
-    tables = []
-    for share in view.shares:
-        for entry in view.entries(share):
-            table = _stored(entry.value)
-            shown = table.select([c for c in table.column_names if not c.startswith("__")])
-            batch = pa.array([numbers.get(entry.map_key, 0)] * table.num_rows, pa.int64())
-            tables.append(shown.append_column("batch", batch))
-    return _of_table(pa.concat_tables(tables, promote_options="default") if tables else pa.table({}))
-
-
-def _stored(value: Any) -> pa.Table:
-    if isinstance(value, StoredTable):
-        return value.table
-    with pa.ipc.open_stream(pa.py_buffer(value)) as reader:
-        return reader.read_all()
-
-
-def _of_table(table: pa.Table) -> LocalRows:
-    if not table.num_columns:
+def _of_columns(view: ColumnStateView) -> LocalRows:
+    if view.schema is None:
         return _leaf([Field("value", DataTypes.STRING())], pa.table({"value": pa.array([], pa.string())}))
-    names = [re.sub(r"[^A-Za-z0-9_]", "_", name) for name in table.column_names]
-    types = [from_arrow_type(column.type) for column in table.schema]
-    fields = [Field(name, kind.nullable()) for name, kind in zip(names, types, strict=True)]
-    cast = pa.table([table.column(i).cast(arrow_type(t)) for i, t in enumerate(types)], names=names)
-    return _leaf(fields, cast)
+    tables = [table for share in view.shares if (table := view.table(share)) is not None]
+    table = pa.concat_tables(tables) if tables else view.schema.empty_table()
+    fields = [Field(f.name, column_type(f.type).nullable()) for f in table.schema]
+    return _leaf(fields, table)
 
 
 def _leaf(fields: list[Field], table: pa.Table) -> LocalRows:

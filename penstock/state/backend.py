@@ -126,12 +126,15 @@ class KeyedStateBackend(ABC):
         """
 
     @abstractmethod
-    def get_arrangement(self, name: str, *, weighted: bool) -> Arrangement:
+    def get_arrangement(
+        self, name: str, *, weighted: bool, columns: Sequence[str] | None = None
+    ) -> Arrangement:
         """State in columns: rows by the place of their key; the same object for the same name.
 
         Args:
             name: Unique among all states of the operator.
             weighted: Whether rows may be taken back.
+            columns: What readers of the state call the columns; None if nobody knows.
 
         Raises:
             StateMigrationError: The restored state of that name is something else.

@@ -58,6 +58,9 @@ class StateDescriptor:
     kind = "value"
     by_group = False
     """Whether it is kept under keys that stand for whole key groups."""
+    columns: tuple[str, ...] = ()
+    newest_by: int | None = None
+    """What readers should know of tables that are its values; see `StateSchema`."""
 
     def __init__(self, name: str, type_info: TypeInformation) -> None:
         if not isinstance(name, str) or not name:

@@ -11,7 +11,7 @@ Both backends are this class; they differ in the store alone. An epoch goes:
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from penstock.checkpoint.handles import FileRef
@@ -174,8 +174,12 @@ class StoredKeyedBackend(KeyedStateBackend):
         self._schemas[descriptor.name] = schema_of(state, namespaced)
         return state
 
-    def get_arrangement(self, name: str, *, weighted: bool) -> Arrangement:
-        self._schemas[name] = StateSchema(name, ARRANGEMENT, "weighted" if weighted else "growing")
+    def get_arrangement(
+        self, name: str, *, weighted: bool, columns: Sequence[str] | None = None
+    ) -> Arrangement:
+        self._schemas[name] = StateSchema(
+            name, ARRANGEMENT, "weighted" if weighted else "growing", columns=tuple(columns or ())
+        )
         if self._running:
             self._check_arrangement(name)
         return self._arrangements.get(name, weighted)

@@ -7,6 +7,7 @@ savepoint can show the values. It is checked when a program's descriptor meets r
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 
 import cloudpickle
 import msgspec
@@ -35,6 +36,10 @@ class StateSchema(msgspec.Struct, frozen=True):
     type_info: str = ""
     by_group: bool = False
     """Kept for key groups, not for keys: what is under a key belongs to other keys of its group."""
+    columns: tuple[str, ...] = ()
+    """Of state in columns: what the query calls them, for readers; () if nobody knows."""
+    newest_by: int | None = None
+    """Of a log of tables: so many first columns are a row's key, of which the newest row counts; None: all do."""
 
     def encode(self) -> bytes:
         return msgspec.json.encode(self)
@@ -54,7 +59,20 @@ def schema_of(state: SlotState, namespaced: bool) -> StateSchema:
         namespaced,
         pickled_type(descriptor.type_info),
         descriptor.by_group,
+        descriptor.columns,
+        descriptor.newest_by,
     )
+
+
+def merged_schemas(
+    some: Mapping[bytes, StateSchema], others: Mapping[bytes, StateSchema]
+) -> dict[bytes, StateSchema]:
+    """What two subtasks know of an operator's states.
+
+    One whose state has not changed since names of columns are kept does not know them, but the other does.
+    """
+    named = {key: schema for key, schema in some.items() if schema.columns}
+    return {**some, **{key: named.get(key, s) if not s.columns else s for key, s in others.items()}}
 
 
 def declared_type(schema: StateSchema) -> TypeInformation | None:

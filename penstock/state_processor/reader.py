@@ -15,12 +15,13 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from penstock.checkpoint.column_state import ColumnStateView, is_in_columns
 from penstock.checkpoint.contents import KeyedShare, OperatorContents, StateContents, open_contents
 from penstock.checkpoint.entries import TIMER_STATES, KeyedStateView, StateEntry, Unreadable
 from penstock.common.codecs import compile_codec
 from penstock.common.datatypes import DataTypes
-from penstock.common.errors import CheckpointError, PenstockError
-from penstock.common.typeinfo import TypeInformation
+from penstock.common.errors import CheckpointError, PenstockError, ValidationError
+from penstock.common.typeinfo import TypeInformation, Types
 from penstock.state.descriptors import StateDescriptor
 from penstock.state.operator import SavedState
 from penstock.state.schema import StateSchema, declared_type, element_types, pickled_type
@@ -35,7 +36,7 @@ from penstock.state_processor.columns import (
 from penstock.state_processor.functions import KeyedStateReaderFunction
 from penstock.state_processor.identifiers import OperatorIdentifier, uid_of
 from penstock.state_processor.key_reading import read_keys
-from penstock.state_processor.spark_tasks import frame_of, session_of
+from penstock.state_processor.spark_tasks import frame_of, frame_of_tables, session_of
 from penstock.state_processor.window_reader import WindowSavepointReader
 
 if TYPE_CHECKING:
@@ -91,8 +92,9 @@ class SavepointReader:
         Args:
             uid: The operator.
             state: A state's name: columns `key`, `map_key` (of a map), `value`, the window it is for, if it is
-                kept per window, and `last_access` if it has a time to live. A descriptor says how to read values
-                that were not declared. A function gives rows of `output_type`.
+                kept per window, and `last_access` if it has a time to live. Of state that SQL operators keep in
+                columns, those. A descriptor says how to read values that were not declared. A function gives rows
+                of `output_type`.
             key_type: The type of the keys, if the program did not declare it.
             output_type: What a function yields: a row or tuple becomes a column per field.
 
@@ -103,11 +105,25 @@ class SavepointReader:
         if isinstance(state, KeyedStateReaderFunction):
             return self._by_function(operator, state, key_type, output_type)
         name = state.name if isinstance(state, StateDescriptor) else state
+        schemas = operator.schemas()
+        if is_in_columns(schemas.get(name.encode())):
+            if isinstance(state, StateDescriptor) or key_type is not None:
+                raise ValidationError(
+                    f"state {name!r} is kept in columns, which have their types",
+                    do="give the name of the state and nothing else",
+                )
+            return self._in_columns(ColumnStateView(operator, name, schemas))
         view = _typed(operator, name, state if isinstance(state, StateDescriptor) else None, key_type)
         assert view.schema is not None
         columns, values = _layout(view, view.schema, self._decimals)
         tasks = [partial(_rows, view, share, values) for share in view.shares]
         return frame_of(self._spark, tasks, columns, _where(operator, name))
+
+    def _in_columns(self, view: ColumnStateView) -> DataFrame:
+        if view.schema is None:
+            return frame_of(self._spark, [], columns_of("value", Types.STRING()), "")
+        tasks = [partial(view.table, share) for share in view.shares]
+        return frame_of_tables(self._spark, tasks, view.schema)
 
     def _by_function(
         self,

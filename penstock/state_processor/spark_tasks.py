@@ -9,7 +9,7 @@ import cloudpickle
 import pyarrow as pa
 
 from penstock.common.types import make_row
-from penstock.state_processor.columns import Batches, Column
+from penstock.state_processor.columns import BATCH_ROWS, Batches, Column
 
 if TYPE_CHECKING:
     from pyspark import RDD
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 ReadTask = Callable[[], Iterable[Sequence[Any]]]
 """Picklable; gives rows of values in the order of the frame's columns."""
+
+TableTask = Callable[[], pa.Table | None]
+"""Picklable; gives a table with the frame's columns, None for no rows."""
 
 
 def session_of(env: Any = None) -> SparkSession:
@@ -35,21 +38,42 @@ def frame_of(
 
     `where` names operator and state for errors.
     """
+    described = cloudpickle.dumps(list(columns))
+
+    def batches(task: ReadTask) -> Iterator[pa.RecordBatch]:
+        return Batches(cloudpickle.loads(described), where).of(task())
+
+    return _frame(spark, tasks, Batches(columns).schema, batches)
+
+
+def frame_of_tables(spark: SparkSession, tasks: Sequence[TableTask], schema: pa.Schema) -> DataFrame:
+    """The same for tasks that give tables; `schema` are their columns."""
+
+    def batches(task: TableTask) -> Iterator[pa.RecordBatch]:
+        table = task()
+        return iter(() if table is None else table.to_batches(BATCH_ROWS))
+
+    return _frame(spark, tasks, schema, batches)
+
+
+def _frame(
+    spark: SparkSession,
+    tasks: Sequence[Any],
+    columns: pa.Schema,
+    batches: Callable[[Any], Iterator[pa.RecordBatch]],
+) -> DataFrame:
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    batches = Batches(columns)
-    schema = from_arrow_schema(batches.schema, prefer_timestamp_ntz=True)
+    schema = from_arrow_schema(columns, prefer_timestamp_ntz=True)
     if not tasks:
         return spark.createDataFrame([], schema)
     packed = [(bytearray(cloudpickle.dumps(task)),) for task in tasks]
     rdd = spark.sparkContext.parallelize(packed, len(packed))
-    described = cloudpickle.dumps(list(columns))
 
     def read(tables: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        made = Batches(cloudpickle.loads(described), where)
         for table in tables:
             for task in table.column(0).to_pylist():
-                yield from made.of(cloudpickle.loads(task)())
+                yield from batches(cloudpickle.loads(task))
 
     return spark.createDataFrame(rdd, "task binary").mapInArrow(read, schema)
 

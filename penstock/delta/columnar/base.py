@@ -40,12 +40,12 @@ class ColumnarOperator(DeltaOperator):
 
 
 class GroupedTables:
-    """Tables of rows by key group, in value state."""
+    """Tables of rows by key group, in value state; `columns` is what readers of it call their columns."""
 
-    def __init__(self, context: DeltaContext, name: str) -> None:
+    def __init__(self, context: DeltaContext, name: str, columns: Sequence[str] | None = None) -> None:
         backend = context.keyed_state
         descriptor = ValueStateDescriptor(name, Types.PICKLED_BYTE_ARRAY())
-        self._state = backend.get_partitioned_state(for_groups(descriptor))
+        self._state = backend.get_partitioned_state(for_groups(descriptor, columns))
         self._set_key = backend.set_current_key
         self._max_parallelism = context.max_parallelism
         groups = key_group_range(context.subtask_index, context.max_parallelism, context.parallelism)

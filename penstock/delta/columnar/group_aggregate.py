@@ -31,7 +31,7 @@ from penstock.delta.columnar.members import MOST_CALLS, ColumnMembers
 from penstock.delta.columnar.results import added_up, columnar_result, has_columnar_result
 from penstock.delta.columns import Ints, can_group, filled, named
 from penstock.delta.kept import Kept, results
-from penstock.delta.local.aggregate import PreAggregate, can_be_partial
+from penstock.delta.local.aggregate import PreAggregate, call_name, can_be_partial
 
 _ROW = "__row"
 
@@ -120,11 +120,23 @@ class ColumnarGroupAggregate(ColumnarOperator):
 
     def open(self, context: DeltaContext) -> None:
         super().open(context)
-        self._groups = HashedLog(context, "groups", self._key_types, self._names)
+        names = context.names_of(0)
+        columns = None if names is None else self._columns(names)
+        key_names = None if columns is None else columns[: len(self._names)]
+        self._groups = HashedLog(
+            context, "groups", self._key_types, self._names, columns, newest_by=len(self._names)
+        )
         self._values = [
-            ColumnMembers(context, f"values-{arg}", self._key_types, arg, [spec.filter for spec in specs])
+            ColumnMembers(
+                context, f"values-{arg}", self._key_types, arg, [spec.filter for spec in specs], key_names
+            )
             for arg, specs in self._distinct
         ]
+
+    def _columns(self, names: Sequence[str]) -> list[str]:
+        """What the columns of the stored rows are called."""
+        counts = [call_name("count_distinct", names[arg]) for arg, specs in self._distinct for _ in specs]
+        return [*self._partials.stored_names(names), *counts]
 
     # --- an epoch -----------------------------------------------------------------------------------------
 

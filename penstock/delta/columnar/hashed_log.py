@@ -48,12 +48,19 @@ class HashedLog(TableLog):
         name: Its name.
         key_types: The types of the key's columns.
         names: The columns that name a row; tables that are appended have `PLACE` too and are sorted by it.
+        columns, newest_by: As in `TableLog`.
     """
 
     def __init__(
-        self, context: DeltaContext, name: str, key_types: Sequence[DataType], names: Sequence[str]
+        self,
+        context: DeltaContext,
+        name: str,
+        key_types: Sequence[DataType],
+        names: Sequence[str],
+        columns: Sequence[str] | None = None,
+        newest_by: int | None = None,
     ) -> None:
-        super().__init__(context, name, range(len(key_types)), key_types)
+        super().__init__(context, name, range(len(key_types)), key_types, columns, newest_by)
         self._names = tuple(names)
         self._seen: dict[int, _Batch] = {}
 

@@ -55,7 +55,9 @@ class ColumnarIntervalJoin(ColumnarOperator):
 
     def open(self, context: DeltaContext) -> None:
         super().open(context)
-        self._stores = [GroupedTables(context, name) for name in ("left", "right")]
+        self._stores = [
+            GroupedTables(context, name, context.names_of(i)) for i, name in enumerate(("left", "right"))
+        ]
 
     def begin_epoch(self) -> None:
         super().begin_epoch()

@@ -84,7 +84,7 @@ class ColumnarJoin(ColumnarOperator):
 
     def _side(self, index: int, context: DeltaContext, shows_alone: bool, when_matched: bool) -> Side:
         reader = ChangeReader(self._types[index], self._keys[index], self._retracts[index], context)
-        side = Side.open(("left", "right")[index], reader, context, self._retracts[index])
+        side = Side.open(("left", "right")[index], reader, context, self._retracts[index], index)
         side.shows_alone, side.when_matched = shows_alone, when_matched
         return side
 

@@ -68,9 +68,13 @@ class KeyGroups:
         return group
 
 
-def for_groups(descriptor: StateDescriptor) -> StateDescriptor:
-    """The descriptor of a state that is kept per key group."""
+def for_groups(
+    descriptor: StateDescriptor, columns: Sequence[str] | None = None, newest_by: int | None = None
+) -> StateDescriptor:
+    """The descriptor of a state that is kept per key group; the rest is for readers of its tables."""
     descriptor.by_group = True
+    descriptor.columns = tuple(columns or ())
+    descriptor.newest_by = newest_by
     return descriptor
 
 

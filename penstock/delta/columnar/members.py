@@ -39,6 +39,7 @@ class ColumnMembers:
         key_types: The types of the key's columns.
         column: Which column of the input.
         filters: For each call the column that says whether a row counts for it; None if all do.
+        key_names: What readers of the state call the key's columns; None if nobody knows.
     """
 
     def __init__(
@@ -48,9 +49,12 @@ class ColumnMembers:
         key_types: Sequence[DataType],
         column: int,
         filters: Sequence[int | None],
+        key_names: Sequence[str] | None = None,
     ) -> None:
         self._names = [*(f"c{i}" for i in range(len(key_types))), _VALUE]
-        self._seen = context.keyed_state.get_arrangement(f"{name}-seen", weighted=False)
+        names = context.names_of(0)
+        columns = None if key_names is None or names is None else [*key_names, names[column], "calls"]
+        self._seen = context.keyed_state.get_arrangement(f"{name}-seen", weighted=False, columns=columns)
         self._before: HashedLog | None = None
         if context.keyed_state.has_restored(name):
             self._before = HashedLog(context, name, key_types, self._names)

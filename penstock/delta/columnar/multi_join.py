@@ -70,7 +70,7 @@ class ColumnarMultiJoin(ColumnarOperator):
         super().open(context)
         readers = map(ChangeReader, self._types, self._keys, self._retracts, [context] * self.input_count)
         self._sides = [
-            Side.open(f"input-{i}", reader, context, self._retracts[i]) for i, reader in enumerate(readers)
+            Side.open(f"input-{i}", reader, context, self._retracts[i], i) for i, reader in enumerate(readers)
         ]
 
     def begin_epoch(self) -> None:

@@ -87,7 +87,8 @@ class ColumnarOver(ColumnarOperator):
     def open(self, context: DeltaContext) -> None:
         super().open(context)
         self._results = RunningResults(context, "results", self._keys, self._partials)
-        self._log = TableLog(context, "waiting", self._keys, self._partials.key_types)
+        types, columns = self._partials.key_types, context.names_of(0)
+        self._log = TableLog(context, "waiting", self._keys, types, columns)
         self._version: list[StoredTable] | None = None
         self._waiting: pa.Table | None = None
         self._waiting_since = self.context.watermark

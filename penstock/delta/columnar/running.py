@@ -45,7 +45,9 @@ class RunningResults:
         self._keys = tuple(key_columns)
         self._partials = partials
         self._names = [f"c{i}" for i in range(len(self._keys))]
-        self._log = HashedLog(context, name, partials.key_types, self._names)
+        names = context.names_of(0)
+        columns = None if names is None else partials.stored_names(names)
+        self._log = HashedLog(context, name, partials.key_types, self._names, columns, len(self._keys))
 
     def add(self, table: pa.Table) -> tuple[pa.Table, Ints]:
         """Takes rows in, in their order. Gives the partial results after each of them, and numbers of their keys."""

@@ -85,7 +85,11 @@ class ColumnarSessionAggregate(ColumnarOperator):
 
     def open(self, context: DeltaContext) -> None:
         super().open(context)
-        self._log = TableLog(context, "sessions", range(len(self._keys)), self._key_types)
+        names = context.names_of(0)
+        columns = None if names is None else self._partials.stored_names((*names, self._number))
+        if columns is not None:
+            del columns[len(self._keys)]  # the number of the session
+        self._log = TableLog(context, "sessions", range(len(self._keys)), self._key_types, columns)
         self._version: list[StoredTable] | None = None
         self._open: pa.Table | None = None
         self._open_since = self.context.watermark

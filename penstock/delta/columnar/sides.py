@@ -43,8 +43,11 @@ class Side:
         return self.reader.key_columns
 
     @classmethod
-    def open(cls, name: str, reader: ChangeReader, context: DeltaContext, retracts: bool) -> Side:
-        state = context.keyed_state.get_arrangement(name, weighted=retracts)
+    def open(
+        cls, name: str, reader: ChangeReader, context: DeltaContext, retracts: bool, input_index: int
+    ) -> Side:
+        columns = context.names_of(input_index)
+        state = context.keyed_state.get_arrangement(name, weighted=retracts, columns=columns)
         state.check(reader.schema)
         nothing = reader.empty()
         return cls(reader, state, nothing, nothing, nothing)

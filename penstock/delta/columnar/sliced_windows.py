@@ -61,6 +61,7 @@ class ColumnarWindowAggregate(ColumnarOperator):
         processing_time: bool = False,
     ) -> None:
         check_properties(properties)
+        self._local = local
         self._key_types = local.key_types
         self._key_names = [f"c{i}" for i in range(len(self._key_types))]
         self._specs = local.partial_specs()
@@ -79,7 +80,9 @@ class ColumnarWindowAggregate(ColumnarOperator):
 
     def open(self, context: DeltaContext) -> None:
         super().open(context)
-        self._log = TableLog(context, "pieces", self.key_columns(0), self._key_types)
+        names = context.names_of(0)
+        columns = None if names is None else self._local.stored_names(names)
+        self._log = TableLog(context, "pieces", self.key_columns(0), self._key_types, columns)
 
     def begin_epoch(self) -> None:
         super().begin_epoch()

@@ -71,16 +71,24 @@ class TableLog:
         name: Its name.
         key_columns: The columns that are the key by which the rows are distributed.
         key_types: Their types.
+        columns: What readers of the state call the columns; None if nobody knows.
+        newest_by: So many first columns are a row's key, of which the newest row counts; None if all rows do.
     """
 
     def __init__(
-        self, context: DeltaContext, name: str, key_columns: Sequence[int], key_types: Sequence[DataType]
+        self,
+        context: DeltaContext,
+        name: str,
+        key_columns: Sequence[int],
+        key_types: Sequence[DataType],
+        columns: Sequence[str] | None = None,
+        newest_by: int | None = None,
     ) -> None:
         pickled = Types.PICKLED_BYTE_ARRAY()
         backend = context.keyed_state
         ids, tables = (MapStateDescriptor(n, pickled, pickled) for n in (f"{name}-ids", name))
         self._ids = backend.get_partitioned_state(for_groups(ids))
-        self._tables = backend.get_partitioned_state(for_groups(tables))
+        self._tables = backend.get_partitioned_state(for_groups(tables, columns, newest_by))
         self._kept: dict[bytes, StoredTable] = {}
         self._set_key = backend.set_current_key
         self._groups = KeyGroups(context, key_types)

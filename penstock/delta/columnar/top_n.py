@@ -87,7 +87,9 @@ class ColumnarTopN(ColumnarOperator):
     def open(self, context: DeltaContext) -> None:
         super().open(context)
         self._reader = ChangeReader(self._types, self._partition_columns, False, context)
-        self._leaders = context.keyed_state.get_arrangement(self.state_name, weighted=True)
+        names = context.names_of(0)
+        columns = None if names is None else (*names, "arrival")
+        self._leaders = context.keyed_state.get_arrangement(self.state_name, weighted=True, columns=columns)
         self._leaders.check(pa.schema([*self._reader.schema, ("n", pa.int64())]))
 
     def process_table(self, input_index: int, table: pa.Table) -> None:

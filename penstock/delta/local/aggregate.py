@@ -121,6 +121,14 @@ class PreAggregate(LocalStage):
             found += _partial_types(spec, self._types)
         return [*found, BigIntType(False)]
 
+    def stored_names(self, names: Sequence[str]) -> list[str]:
+        """What readers of state call keys, partial columns and the number of rows; `names` are the input's."""
+        found = [names[key] for key in self._keys]
+        for spec in self._specs:
+            of = names[spec.args[0]] if spec.args else ""
+            found += [call_name(call, of) for call in _ARROW_CALLS[spec.function]]
+        return [*found, "rows"]
+
     def partial_specs(self) -> list[AggSpec]:
         """The calls over the output."""
         at = self._group_width
@@ -214,6 +222,15 @@ class PreAggregate(LocalStage):
         rows = found.num_rows
         marks = filled(MIN_WATERMARK, rows) if self._slices is None else found.column(WATERMARK)
         return named([*columns, filled(INSERT, rows, np.int8), marks, found.column(f"{POSITION}_min")])
+
+
+def call_name(call: str, column: str) -> str:
+    """What a partial result is called.
+
+    >>> call_name("sum", "price"), call_name("sum", "price * 2")
+    ('sum_price', 'sum')
+    """
+    return f"{call}_{column}" if column.isidentifier() else call
 
 
 def _partial_types(spec: AggSpec, types: Sequence[DataType]) -> list[DataType]:

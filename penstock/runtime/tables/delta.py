@@ -38,6 +38,7 @@ class DeltaTableOperator(TableOperator):
         output_type: Visible and hidden columns of the result.
         local: The local stage of each input, whose second half (`combine`) runs here, behind the exchange.
         detail: Up to which size an epoch's changes are shown one by one.
+        input_names: What the query calls the columns of each input, before its local stage.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class DeltaTableOperator(TableOperator):
         output_type: RowType,
         local: Sequence[LocalStage | None] = (),
         detail: Detail = NET,
+        input_names: Sequence[Sequence[str]] = (),
     ) -> None:
         self.input_count = len(input_types)
         self._shipped = delta
@@ -54,6 +56,7 @@ class DeltaTableOperator(TableOperator):
         self._output_type = output_type
         self._local = tuple(local)
         self._detail = detail
+        self._input_names = tuple(map(tuple, input_names))
         self._emitted = 0
         self._tables: list[list[pa.Table]] = [[] for _ in input_types]
         self._advanced = MIN_WATERMARK
@@ -76,6 +79,7 @@ class DeltaTableOperator(TableOperator):
             self._advanced,
             metrics=_Counts(c.metrics),
             function_context=StreamingRuntimeContext(c),
+            input_names=self._input_names,
         )
         self._delta.open(self._delta_context)
 

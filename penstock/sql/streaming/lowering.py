@@ -54,6 +54,7 @@ from penstock.sql.streaming.physical import (
     ValuesNode,
     WatermarkNode,
 )
+from penstock.sql.streaming.state_text import column_names
 from penstock.sql.streaming.values import ValuesSource, values_source
 
 
@@ -163,6 +164,7 @@ class Lowering:
         ]
         types = [_arriving(s, local) for s, local in zip(node.inputs, locals_, strict=True)]
         output, shipped = node.row_type, ship(operator)
+        names = [column_names(stream) for stream in node.inputs]
         return OperatorTransformation(
             node.name,
             inputs,
@@ -170,7 +172,7 @@ class Lowering:
             parallelism=node.parallelism,
             uid=node.uid,
             operator_factory=lambda: DeltaTableOperator(
-                shipped, types, output, locals_, node.detail_of_changes
+                shipped, types, output, locals_, node.detail_of_changes, names
             ),
             key_selectors=(None,) * len(inputs),
             key_columns=keys,

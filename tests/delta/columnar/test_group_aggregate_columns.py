@@ -105,7 +105,7 @@ def test_names_that_share_a_hash_are_told_apart(specs, epochs):
 class LoggedMembers(members.ColumnMembers):
     """Keeps values as version 0.1.0 did at first: a log of tables, sorted by place, a row per pair."""
 
-    def __init__(self, context, name, key_types, column, filters):
+    def __init__(self, context, name, key_types, column, filters, key_names=None):
         super().__init__(context, f"unused-{name}", key_types, column, filters)
         self._log = hashed_log.HashedLog(context, name, key_types, self._names)
 
