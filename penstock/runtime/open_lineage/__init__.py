@@ -4,7 +4,8 @@
     openlineage.transport.url: http://localhost:5000
     openlineage.namespace: orders
 
-All keys are in docs/operations.md. `events.py` makes the events, `transport.py` brings them somewhere, `telling.py` watches jobs.
+All keys are in docs/operations.md. `events.py` makes the events, `transport.py` brings them somewhere, `telling.py`
+watches jobs.
 """
 
 from penstock.runtime.open_lineage.telling import LineageTelling, lineage_telling
