@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from penstock.checkpoint.filesystem import filesystem_for
@@ -18,13 +18,16 @@ from penstock.rest.messages import Request, RestError
 from penstock.rest.views import jobs
 from penstock.runtime.running_job import RunningJob
 
-__all__ = ["archive_job", "list_archives", "read_archive", "write_archive"]
+__all__ = ["archive_job", "describe_job", "list_archives", "read_archive", "write_archive"]
 
 LOG = logging.getLogger(__name__)
 _MANY_SUBTASKS = 2000
 _OF_JOB = (
     "", "/accumulators", "/checkpoints", "/checkpoints/config", "/config", "/epochs", "/exceptions",
     "/execution-result", "/jobmanager/config", "/plan", "/resource-requirements", "/sql", "/status",
+)  # fmt: skip
+_FROM_THE_START = (
+    "", "/checkpoints/config", "/config", "/jobmanager/config", "/plan", "/resource-requirements", "/sql",
 )  # fmt: skip
 _OF_VERTEX = (
     "", "/accumulators", "/backpressure", "/jm-operator-metrics", "/subtasks/accumulators", "/subtasktimes",
@@ -34,8 +37,17 @@ _OF_VERTEX = (
 
 def archive_job(job: RunningJob) -> dict[str, Any]:
     """Answers by path."""
+    return _answers(job, _paths(job))
+
+
+def describe_job(job: RunningJob) -> dict[str, Any]:
+    """What can be told of a job that has just started, and need not be asked again, by path."""
+    return _answers(job, (f"/jobs/{job.job_id}{part}" for part in _FROM_THE_START))
+
+
+def _answers(job: RunningJob, paths: Iterable[str]) -> dict[str, Any]:
     answers: dict[str, Any] = {"/jobs/overview": {"jobs": [jobs.overview(job.statistics)]}}
-    for path in _paths(job):
+    for path in paths:
         try:
             answers[path] = read_job(job, Request("GET", path)).body
         except RestError:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from penstock.common.errors import JobEndedError
+from penstock.common.errors import JobEndedError, PenstockError
 from penstock.rest.messages import Answer, Request, not_found
 from penstock.rest.requirements import Bounds, update_requirements
 from penstock.runtime.running_job import RunningJob
@@ -121,7 +121,7 @@ class EndedJob:
             return Answer(self.answers[request.path])
         if request.path.endswith("/metrics"):
             return Answer([])
-        raise not_found(f"{request.path} is not known of job {self.job_id} any more: it has ended.")
+        raise not_found(f"{request.path} is not known of job {self.job_id}: {self._why_not()}.")
 
     def overview(self) -> dict[str, Any]:
         listed: dict[str, Any] = self.answers["/jobs/overview"]["jobs"][0]
@@ -131,25 +131,28 @@ class EndedJob:
         return self.overview
 
     def cancel(self) -> None:
-        raise self._ended()
+        raise self._refused()
 
     def trigger_savepoint(self, directory: str | None) -> str:
-        raise self._ended()
+        raise self._refused()
 
     def stop_with_savepoint(self, directory: str | None, drain: bool) -> str:
-        raise self._ended()
+        raise self._refused()
 
     def cancel_with_savepoint(self, directory: str | None) -> str:
-        raise self._ended()
+        raise self._refused()
 
     def trigger_checkpoint(self) -> int:
-        raise self._ended()
+        raise self._refused()
 
     def update_requirements(self, bounds: Bounds) -> None:
-        raise self._ended()
+        raise self._refused()
 
     def savepoint_directory(self) -> str | None:
         return None
 
-    def _ended(self) -> JobEndedError:
+    def _why_not(self) -> str:
+        return f"it has ended ({self.ended_as()})"
+
+    def _refused(self) -> PenstockError:
         return JobEndedError(f"job {self.job_id} has ended ({self.ended_as()})", where=f"job {self.job_id}")

@@ -253,8 +253,11 @@ class ExceptionHistory:
         self.total = 0
 
     def add(self, error: BaseException, fatal: bool, task: str | None = None) -> None:
+        self.remember(describe_failure(error, fatal, task))
+
+    def remember(self, record: ExceptionRecord) -> None:
         self.total += 1
-        self.recent.appendleft(describe_failure(error, fatal, task))
+        self.recent.appendleft(record)
 
     def listed(self) -> list[ExceptionRecord]:
         return list(self.recent)

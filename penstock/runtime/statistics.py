@@ -23,6 +23,7 @@ from penstock.runtime.history import (
     CheckpointHistory,
     CheckpointRecord,
     ExceptionHistory,
+    ExceptionRecord,
     Lifecycle,
     OperatorSize,
     RescaleHistory,
@@ -272,6 +273,11 @@ class JobStatistics:
         self.checkpoints.add(
             CheckpointRecord(int(epoch), "FAILED", started_ms or now, now, failure=str(error)[:1000])
         )
+
+    def restarted_after(self, failure: ExceptionRecord) -> None:
+        """The job ran elsewhere until this happened, and goes on here."""
+        self.restarts += 1
+        self.exceptions.remember(failure)
 
     def idle_ms(self, totals: SubtaskTotals) -> float:
         """What a subtask had nothing to do, of the time that the job has been running."""

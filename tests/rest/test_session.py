@@ -121,6 +121,76 @@ def test_a_killed_program_with_checkpoints_goes_on_under_its_id(
     assert get(f"/jobs/{job}")["state"] == "RUNNING"
 
 
+def test_the_job_of_a_killed_program_is_restarting_until_it_runs_again(
+    session: Session, program: str, tmp_path: pathlib.Path
+) -> None:
+    get = getter(session)
+    job = launch(session, program, **{"execution.checkpointing.dir": str(tmp_path / "chk")})
+    os.kill(pid_of(session), signal.SIGKILL)
+    wait_for(lambda: get(f"/jobs/{job}/status") == {"status": "RESTARTING"})
+    details = get(f"/jobs/{job}")
+    assert details["state"] == "RESTARTING" and details["end-time"] == -1 and len(details["vertices"]) == 2
+    assert {vertex["status"] for vertex in details["vertices"]} == {"SCHEDULED"}
+    assert get("/jobs/overview")["jobs"][0]["state"] == "RESTARTING" and get("/overview")["jobs-running"] == 1
+    assert "SIGKILL" in get(f"/jobs/{job}/exceptions")["root-exception"]
+    assert get(f"/jobs/{job}/execution-result") == {"status": {"id": "IN_PROGRESS"}}
+    assert get(f"/jobs/{job}/config")["jid"] == job
+    seen = set()
+    wait_for(lambda: seen.add(state := get(f"/jobs/{job}/status").get("status")) or state == "RUNNING")
+    assert seen == {"RESTARTING", "RUNNING"}
+    (entry,) = get(f"/jobs/{job}/exceptions")["exceptionHistory"]["entries"]
+    assert "SIGKILL" in entry["stacktrace"]
+    restarts = get(f"/jobs/{job}/metrics?get=numRestarts,fullRestarts")
+    assert [each["value"] for each in restarts] == ["1", "1"]
+
+
+def test_a_job_that_is_restarting_is_cancelled_when_it_runs_again(
+    session: Session, program: str, tmp_path: pathlib.Path
+) -> None:
+    get = getter(session)
+    job = launch(session, program, **{"execution.checkpointing.dir": str(tmp_path / "chk")})
+    os.kill(pid_of(session), signal.SIGKILL)
+    wait_for(lambda: get(f"/jobs/{job}/status") == {"status": "RESTARTING"})
+    assert session.server is not None
+    url = f"{session.server.url}/jobs/{job}"
+    trigger = httpx.post(f"{url}/savepoints", json={"target-directory": str(tmp_path)}).json()["request-id"]
+    failed = wait_for(lambda: get(f"/jobs/{job}/savepoints/{trigger}").get("operation"))
+    assert "being restarted" in failed["failure-cause"]["stack-trace"]
+    assert httpx.patch(url).status_code == 202
+    wait_for(lambda: get(f"/jobs/{job}/status") == {"status": "CANCELED"})
+
+
+def test_a_session_that_cancels_its_jobs_cancels_those_that_are_restarting(
+    program: str, tmp_path: pathlib.Path
+) -> None:
+    session = make_session(tmp_path / "session")
+    get = getter(session)
+    job = launch(session, program, **{"execution.checkpointing.dir": str(tmp_path / "chk")})
+    os.kill(pid_of(session), signal.SIGKILL)
+    wait_for(lambda: get(f"/jobs/{job}/status") == {"status": "RESTARTING"})
+    session.end(cancel_jobs=True)
+    session.close()
+    after = make_session(tmp_path / "session")
+    assert getter(after)(f"/jobs/{job}/status") == {"status": "CANCELED"}
+    after.close()
+
+
+def test_a_program_that_is_killed_again_and_again_is_given_up(
+    session: Session, program: str, tmp_path: pathlib.Path
+) -> None:
+    get = getter(session)
+    text = pathlib.Path(program).read_text()
+    dies = "import os, pathlib\nif pathlib.Path('started').exists(): os.kill(os.getpid(), 9)\n"
+    pathlib.Path(program).write_text(text.replace("import sys\n", f"import sys\n{dies}"))
+    job = launch(session, program, **{"execution.checkpointing.dir": str(tmp_path / "chk")})
+    (tmp_path / "session" / "started").touch()
+    os.kill(pid_of(session), signal.SIGKILL)
+    wait_for(lambda: get(f"/jobs/{job}/status") == {"status": "FAILED"})
+    entries = get(f"/jobs/{job}/exceptions")["exceptionHistory"]["entries"]
+    assert len(entries) == 4 and "before its job ran again" in entries[0]["stacktrace"]
+    assert not list((tmp_path / "session" / "programs").iterdir())
+
+
 def test_a_session_that_is_started_again_goes_on_with_its_jobs(program: str, tmp_path: pathlib.Path) -> None:
     first = make_session(tmp_path / "session")
     settings = {"execution.checkpointing.dir": str(tmp_path / "chk")}
@@ -132,7 +202,8 @@ def test_a_session_that_is_started_again_goes_on_with_its_jobs(program: str, tmp
     second = make_session(tmp_path / "session")
     try:
         get = getter(second)
-        wait_for(lambda: "state" in get(f"/jobs/{job}"))
+        assert get(f"/jobs/{job}")["state"] in ("RESTARTING", "RUNNING")
+        wait_for(lambda: get(f"/jobs/{job}")["state"] == "RUNNING")
         assert get(f"/jobs/{job}/checkpoints")["latest"]["restored"]["id"] >= 3
     finally:
         second.end(cancel_jobs=True)

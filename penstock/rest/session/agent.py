@@ -8,12 +8,14 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from penstock.rest.archive import archive_job
+from penstock.rest.archive import archive_job, describe_job
 from penstock.rest.dispatch import read_job
 from penstock.rest.messages import Request, not_found
 from penstock.rest.ports import savepoint_directory_of
 from penstock.rest.requirements import update_requirements
 from penstock.rest.session.channel import Channel
+from penstock.rest.session.lost_jobs import failure_of
+from penstock.rest.session.store import Loss
 from penstock.rest.views import jobs as views
 from penstock.runtime.job_registry import jobs, unwatch_jobs, watch_jobs
 from penstock.runtime.running_job import RunningJob
@@ -39,18 +41,19 @@ class Agent:
         self._abandoned = abandoned
         self._channel = Channel(connection, self._handle, self._closed).start()
         self.settings: dict[str, Any] = self._channel.ask("hello", program=program, pid=os.getpid())
-        """What the session tells the program: where Spark is."""
+        """What the session tells the program: where Spark is, and what happened to jobs that it goes on with."""
         self._jobs: dict[str, RunningJob] = {}
         watch_jobs(self)
 
     def job_started(self, job: RunningJob) -> None:
         self._jobs[job.job_id] = job
         stats = job.statistics
+        for loss in self.settings["losses"].get(job.job_id, ()):
+            stats.restarted_after(failure_of(Loss(**loss)))
         self._channel.ask(
             "started",
             job=job.job_id,
-            overview=views.overview(stats),
-            details=views.details(stats),
+            answers=describe_job(job),
             savepoints=savepoint_directory_of(stats.job.configuration),
             durable=stats.job.storage.durable,
         )

@@ -13,25 +13,29 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import penstock
-from penstock.common.errors import JobExecutionError, PenstockError, ValidationError
+from penstock.common.errors import JobEndedError, JobExecutionError, PenstockError, ValidationError
 from penstock.rest.directory import JobDirectory
 from penstock.rest.messages import Answer, Request, RestError
+from penstock.rest.ports import JobPort
 from penstock.rest.requirements import Bounds
 from penstock.rest.session.channel import Channel, ChannelClosedError
-from penstock.rest.session.lost_jobs import lost_job
-from penstock.rest.session.store import ProgramRecord, SessionFolder
-from penstock.runtime.history import Lifecycle
+from penstock.rest.session.lost_jobs import RestartingJob, failed_job
+from penstock.rest.session.store import LiveJob, Loss, ProgramRecord, SessionFolder
+from penstock.runtime.history import Lifecycle, now_ms
 
 __all__ = ["Programs", "RemoteJob"]
 
 LOG = logging.getLogger(__name__)
 _ANSWER_SECONDS = 30.0
 _STATE_SECONDS = 2.0
+_NOTICE_SECONDS = 5.0
 _START_SECONDS = 300.0
 _STOP_SECONDS = 30.0
 _MOST_RESTARTS = 3
@@ -41,12 +45,19 @@ _OWN_FOLDER = str(pathlib.Path(penstock.__file__).parent.parent)
 
 
 class RemoteJob:
-    """A job in a program's process."""
+    """A job in a program's process.
 
-    def __init__(self, job_id: str, channel: Channel, savepoints: str | None) -> None:
+    Args:
+        successor: Finds what answers for the job when the process has gone.
+    """
+
+    def __init__(
+        self, job_id: str, channel: Channel, savepoints: str | None, successor: Callable[[JobPort], JobPort]
+    ) -> None:
         self.job_id = job_id
         self._channel = channel
         self._savepoints = savepoints
+        self._successor = successor
 
     def ended_as(self) -> str | None:
         """None too if the program does not say: it may hang, and is then to be cancelled."""
@@ -58,14 +69,25 @@ class RemoteJob:
 
     def answer(self, request: Request) -> Answer:
         query = {name: list(values) for name, values in request.query.items()}
-        return Answer(self._ask("read", _ANSWER_SECONDS, path=request.path, query=query))
+        try:
+            return Answer(self._ask("read", _ANSWER_SECONDS, path=request.path, query=query))
+        except ChannelClosedError:
+            return self._successor(self).answer(request)
 
     def overview(self) -> dict[str, Any]:
         return self.overview_later()()
 
     def overview_later(self, timeout: float = _ANSWER_SECONDS) -> Callable[[], dict[str, Any]]:
-        answer = self._channel.begin("overview", job=self.job_id)
-        return lambda: answer(timeout)
+        begun = self._channel.begin("overview", job=self.job_id)
+
+        def answer() -> dict[str, Any]:
+            try:
+                found: dict[str, Any] = begun(timeout)
+            except ChannelClosedError:
+                return self._successor(self).overview()
+            return found
+
+        return answer
 
     def cancel(self) -> None:
         self._ask("cancel")
@@ -99,9 +121,9 @@ class _Process:
         self.record = record
         self.popen = popen
         self.channel: Channel | None = None
-        self.running: dict[str, dict[str, Any]] = {}
-        """Overview and details of its jobs, as they were when they started."""
+        self.has_had_a_job = False
         self.first_job = threading.Event()
+        """Set when a job runs, or when there will be none."""
 
 
 class Programs:
@@ -130,7 +152,9 @@ class Programs:
         self._forget_spark_jobs = forget_spark_jobs
         self._lock = threading.Lock()
         self._processes: dict[str, _Process] = {}
+        self._restarting: dict[str, RestartingJob] = {}
         self._closing = False
+        self._cancelling = False
         self._socket_folder: str | None = None
         self.socket_path = self._choose_socket()
         self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -163,10 +187,24 @@ class Programs:
         LOG.info("program %s (%s) is started again", record.id, record.path)
         if record.jobs:
             record.settings["$internal.pipeline.job-id"] = record.jobs[-1]
+        for job_id, live in record.live.items():
+            self._is_restarting(job_id, live)
         try:
             self._start(record)
         except OSError as error:
             LOG.warning("program %s cannot be started again: %s", record.id, error)
+            self._give_up(record, f"the program cannot be started again: {error}")
+
+    def _is_restarting(self, job_id: str, live: LiveJob) -> None:
+        port = self._restarting.get(job_id)
+        if port is None:
+            port = self._restarting[job_id] = RestartingJob(job_id, live, lambda: self._cancel(job_id))
+        port.refresh()
+        self._directory.add(port)
+
+    def _cancel(self, job_id: str) -> None:
+        with contextlib.suppress(JobEndedError):
+            self._directory.find(job_id).cancel()
 
     def close(self, cancel: bool) -> None:
         """Ends all programs.
@@ -174,7 +212,7 @@ class Programs:
         Args:
             cancel: Their jobs are cancelled, in an orderly way, and will not be started again.
         """
-        self._closing = True
+        self._closing, self._cancelling = True, cancel
         with self._lock:
             processes = list(self._processes.values())
         for process in processes:
@@ -215,7 +253,6 @@ class Programs:
             uuid.uuid4().hex, path, list(arguments), dict(settings), folder or str(self._folder.root)
         )
         process = self._start(record)
-        threading.Thread(target=self._notice_end, args=(process,), daemon=True).start()
         if not process.first_job.wait(_START_SECONDS):
             process.popen.kill()
             raise JobExecutionError(f"{path} had no job running after {_START_SECONDS:.0f} s")
@@ -257,8 +294,7 @@ class Programs:
         process = _Process(record, popen)
         with self._lock:
             self._processes[record.id] = process
-        if record.restarts or record.jobs:
-            threading.Thread(target=self._notice_end, args=(process,), daemon=True).start()
+        threading.Thread(target=self._notice_end, args=(process,), daemon=True).start()
         return process
 
     def _told(self, settings: Mapping[str, str]) -> dict[str, str]:
@@ -288,20 +324,49 @@ class Programs:
         record = process.record
         with self._lock:
             self._processes.pop(record.id, None)
-            lost = dict(process.running)
-            process.running.clear()
         process.first_job.set()
-        if self._closing and code != 0 and lost:
+        if self._closing and not self._cancelling and code != 0 and record.live:
             return  # it ran until the session ended: the next session starts it again
-        for job_id, seen in lost.items():
+        for job_id in record.live:
             self._forget_spark_jobs(job_id)
-            self._directory.end(job_id, lost_job(seen, _how(code)))
-        if lost and record.durable and record.restarts < _MOST_RESTARTS and not self._closing:
+        if record.live and record.durable and record.restarts < _MOST_RESTARTS and not self._closing:
             record.restarts += 1
+            _note_loss(record, self._how_it_ended(process, code))
             self._start_again(record)
-            return
-        record.running = False
+        else:
+            self._give_up(record, self._how_it_ended(process, code))
+
+    def _successor(self, gone: JobPort) -> JobPort:
+        """What is in the directory now; the end of a process is noticed a moment after its channel is closed.
+
+        Raises:
+            ChannelClosedError: Nobody has noticed.
+        """
+        until = time.monotonic() + _NOTICE_SECONDS
+        while (found := self._directory.find(gone.job_id)) is gone:
+            if self._closing or time.monotonic() > until:
+                raise ChannelClosedError(f"the program of job {gone.job_id} has ended")
+            time.sleep(0.01)
+        return found
+
+    def _how_it_ended(self, process: _Process, code: int) -> str:
+        if process.has_had_a_job:
+            return _how(code)
+        return f"{_how(code)}, before its job ran again:\n{self._last_lines(process.record)}"
+
+    def _give_up(self, record: ProgramRecord, reason: str) -> None:
+        """The program is over; jobs that it has not ended have failed."""
+        _note_loss(record, reason)
+        for job_id, live in record.live.items():
+            self._directory.end(job_id, failed_job(live))
+            self._is_over(job_id)
         self._folder.remove(record)
+
+    def _is_over(self, job_id: str) -> None:
+        """The job is not restarting any more."""
+        port = self._restarting.pop(job_id, None)
+        if port is not None:
+            port.over.set()
 
     # -- questions of programs -------------------------------------------------------------------------
 
@@ -311,28 +376,37 @@ class Programs:
             if process is None:
                 raise ValidationError(f"this session has no program {program}")
             process.channel = channel
-        return self._settings
+        losses = {
+            job_id: [asdict(loss) for loss in live.losses] for job_id, live in process.record.live.items()
+        }
+        return {**self._settings, "losses": losses}
 
     def started(self, program: str, fields: Mapping[str, Any]) -> None:
         process = self._processes[program]
         job_id = str(fields["job"])
-        process.running[job_id] = {"overview": fields["overview"], "details": fields["details"]}
-        process.record.durable = bool(fields["durable"])
-        if job_id not in process.record.jobs:
-            process.record.jobs.append(job_id)
-        self._folder.save(process.record)
+        record = process.record
+        before = record.live.get(job_id)
+        record.live[job_id] = LiveJob(fields["answers"], before.losses if before is not None else [])
+        record.durable = bool(fields["durable"])
+        if job_id not in record.jobs:
+            record.jobs.append(job_id)
+        self._folder.save(record)
         assert process.channel is not None
-        self._directory.add(RemoteJob(job_id, process.channel, fields.get("savepoints")))
+        self._directory.add(RemoteJob(job_id, process.channel, fields.get("savepoints"), self._successor))
+        self._is_over(job_id)
+        process.has_had_a_job = True
         process.first_job.set()
+        if self._cancelling:
+            process.channel.tell("stop-all")
 
     def ended(self, program: str, fields: Mapping[str, Any]) -> None:
         job_id = str(fields["job"])
         process = self._processes.get(program)
         if process is not None:
-            process.running.pop(job_id, None)
-            if not process.running:
+            process.record.live.pop(job_id, None)
+            if not process.record.live:
                 process.record.running = False
-                self._folder.save(process.record)
+            self._folder.save(process.record)
         self._directory.end(job_id, fields["archive"])
 
 
@@ -359,6 +433,12 @@ class _Visitor:
         if question == "ended":
             return self._programs.ended(self._program, fields)
         raise ValidationError(f"nobody knows what '{question}' is")
+
+
+def _note_loss(record: ProgramRecord, reason: str) -> None:
+    loss = Loss(now_ms(), reason)
+    for live in record.live.values():
+        live.losses.append(loss)
 
 
 def _how(code: int) -> str:

@@ -13,10 +13,32 @@ import os
 import pathlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
-__all__ = ["ProgramRecord", "SessionFolder"]
+__all__ = ["LiveJob", "Loss", "ProgramRecord", "SessionFolder"]
 
 LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A process that ended in the middle of its jobs."""
+
+    timestamp_ms: int
+    reason: str
+
+
+@dataclass
+class LiveJob:
+    """A job that has not ended, though the process that runs it may have."""
+
+    answers: dict[str, Any]
+    """What it told of itself when it started, by path."""
+    losses: list[Loss] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, fields: dict[str, Any]) -> LiveJob:
+        return cls(fields["answers"], [Loss(**each) for each in fields["losses"]])
 
 
 @dataclass
@@ -32,6 +54,13 @@ class ProgramRecord:
     running: bool = True
     restarts: int = 0
     durable: bool = False
+    live: dict[str, LiveJob] = field(default_factory=dict)
+    """Those of its jobs that have not ended, by id."""
+
+    @classmethod
+    def from_json(cls, fields: dict[str, Any]) -> ProgramRecord:
+        live = {job_id: LiveJob.from_json(each) for job_id, each in fields.get("live", {}).items()}
+        return cls(**{**fields, "live": live})
 
 
 class SessionFolder:
@@ -76,6 +105,6 @@ class SessionFolder:
     def programs(self) -> Iterator[ProgramRecord]:
         for path in sorted((self.root / "programs").glob("*.json")):
             try:
-                yield ProgramRecord(**json.loads(path.read_text(encoding="utf-8")))
-            except (ValueError, TypeError, OSError) as error:
+                yield ProgramRecord.from_json(json.loads(path.read_text(encoding="utf-8")))
+            except (ValueError, TypeError, KeyError, OSError) as error:
                 LOG.warning("%s is not readable and is left out: %s", path, error)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock.common.secrets import masked
@@ -20,6 +20,7 @@ __all__ = [
     "epochs",
     "exceptions",
     "execution_result",
+    "failures",
     "overview",
     "plan",
     "vertex_accumulators",
@@ -154,7 +155,11 @@ def exceptions(
 ) -> dict[str, Any]:
     found = [r for r in stats.exceptions.listed() if _has_labels(r, labels or {})]
     shown = found if limit is None else found[:limit]
-    truncated = len(shown) < len(found) or stats.exceptions.total > len(stats.exceptions.recent)
+    return failures(shown, len(shown) < len(found) or stats.exceptions.total > len(stats.exceptions.recent))
+
+
+def failures(shown: Sequence[ExceptionRecord], truncated: bool) -> dict[str, Any]:
+    """Flink's answer for these, the newest first."""
     newest = shown[0] if shown else None
     return {
         "root-exception": newest.text if newest else None,

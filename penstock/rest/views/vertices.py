@@ -22,7 +22,7 @@ EXECUTION_STATES = (
     "RECONCILING",
 )  # fmt: skip
 
-_STATE_OF_TASKS = {
+STATE_OF_TASKS = {
     "INITIALIZING": "CREATED", "CREATED": "CREATED", "RUNNING": "RUNNING", "FAILING": "CANCELING",
     "FAILED": "FAILED", "CANCELLING": "CANCELING", "CANCELED": "CANCELED", "FINISHED": "FINISHED",
     "RESTARTING": "SCHEDULED", "SUSPENDED": "CANCELED", "RECONCILING": "RECONCILING",
@@ -60,7 +60,7 @@ def vertex_name(job: JobDefinition, stage: Stage) -> str:
 def subtask_state(stats: JobStatistics, totals: SubtaskTotals | None) -> str:
     if totals is not None and totals.ended_ms >= 0:
         return "FINISHED"
-    return _STATE_OF_TASKS[stats.lifecycle.current]
+    return STATE_OF_TASKS[stats.lifecycle.current]
 
 
 def totals_of(stats: JobStatistics, stage: Stage) -> list[SubtaskTotals]:
