@@ -1,17 +1,21 @@
 """Which job this is: the id under which its checkpoints lie, and whether an earlier run left off there.
 
-A program that is started again after its driver died goes on where it was, as a Flink job under high
-availability does. It is recognised by its name and its operators' uids. A run that ended in an orderly way, by
-finishing, failing for good or being cancelled, is over: what it retained stays where it is, the next run gets
-an id of its own, and to go on from there one names the checkpoint (`penstock run --from-savepoint`). While a run
-is alive it holds a lock, so a second start of the same program is a job of its own.
+Every run is a job of its own with an id that no other has, as in Flink, except that a program that is started again
+after its driver died goes on where it was, as a Flink job under high availability does. It is recognised by its name
+and its operators' uids: a small file in the checkpoint directory, named for these, has the id of the last run.
+
+    <directory>/.<program>.run    the id of the run that is to be gone on with if it dies
+    <directory>/<job id>/…        its checkpoints; `_ended` is among them when it is over and they are kept
+
+A run that ended in an orderly way, by finishing, failing for good or being cancelled, is over: what it retained
+stays where it is, and to go on from there one names the checkpoint (`penstock run --from-savepoint`). While a run is
+alive it holds a lock, so a second start of the same program is another job.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
-import itertools
 import os
 import uuid
 from dataclasses import dataclass
@@ -19,12 +23,33 @@ from typing import IO
 
 import xxhash
 
+from penstock.checkpoint.filesystem import FileSystem, filesystem_for
 from penstock.checkpoint.storage import CheckpointStorage
 from penstock.common.job_status import JobStatus
 from penstock.common.storage_errors import writing_to
 from penstock.graph.stream_graph import StreamGraph
 
 _ENDED_FILE = "_ended"
+
+
+class _LastRun:
+    """The file with the id of a program's last run."""
+
+    def __init__(self, directory: str, program: str) -> None:
+        self._files, root = _filesystem(directory)
+        self._path = f"{root}/.{program}.run"
+
+    def read(self) -> str | None:
+        try:
+            return self._files.read(self._path).decode()
+        except FileNotFoundError:
+            return None
+
+    def write(self, job_id: str) -> None:
+        self._files.write(self._path, job_id.encode())
+
+    def delete(self) -> None:
+        self._files.delete(self._path)
 
 
 @dataclass
@@ -34,6 +59,12 @@ class JobIdentity:
     job_id: str
     resumes: bool
     _lock: IO[str] | None = None
+    _last_run: _LastRun | None = None
+
+    def forget(self) -> None:
+        """Nothing is left of the job, so nobody needs to find it."""
+        if self._last_run is not None and self._last_run.read() == self.job_id:
+            self._last_run.delete()
 
     def release(self) -> None:
         if self._lock is not None:
@@ -53,41 +84,60 @@ def choose_identity(
     """
     if directory is None:
         return JobIdentity(fixed_id or uuid.uuid4().hex, False)
-    program = fixed_id or program_id(job_name, graph)
-    runs = (program if n == 0 else _hash(f"{program} run {n}") for n in itertools.count())
-    job_id = next(run for run in runs if not _has_ended(directory, run))
+    last_run = _LastRun(directory, program_id(job_name, graph))
+    known = _told(directory, fixed_id) if fixed_id else _left_off(directory, last_run.read())
+    identity = JobIdentity(known or uuid.uuid4().hex, known is not None, None, last_run)
     folder = _local_folder(directory)
-    if folder is None:
-        return JobIdentity(job_id, True)
-    with writing_to(os.path.abspath(folder)):
-        lock = _try_lock(os.path.join(folder, f".{job_id}.lock"))
-    return JobIdentity(uuid.uuid4().hex, False) if lock is None else JobIdentity(job_id, True, lock)
+    with writing_to(directory if folder is None else os.path.abspath(folder)):
+        if folder is not None:
+            identity._lock = _try_lock(os.path.join(folder, f".{identity.job_id}.lock"))
+            if identity._lock is None:
+                return JobIdentity(uuid.uuid4().hex, False)
+        if not fixed_id and known is None:
+            last_run.write(identity.job_id)
+    return identity
 
 
 def program_id(job_name: str, graph: StreamGraph) -> str:
     """The same for the same program: its name and the uids of its operators."""
-    return _hash("\x00".join([job_name, *(n.uid for n in graph.nodes)]))
+    return xxhash.xxh3_128_hexdigest("\x00".join([job_name, *(n.uid for n in graph.nodes)]).encode())
 
 
-def _hash(text: str) -> str:
-    return xxhash.xxh3_128_hexdigest(text.encode())
+def _told(directory: str, fixed_id: str) -> str | None:
+    """The id that somebody has chosen; None if a run with it has ended."""
+    return None if _ENDED_FILE in _files_of(directory, fixed_id) else fixed_id
 
 
-def mark_ended(storage: CheckpointStorage, status: JobStatus, retain: bool) -> None:
+def _left_off(directory: str, last_run: str | None) -> str | None:
+    """The last run if it died; one that has ended has said so, or has removed everything."""
+    found = _files_of(directory, last_run) if last_run else []
+    return last_run if found and _ENDED_FILE not in found else None
+
+
+def mark_ended(storage: CheckpointStorage, identity: JobIdentity, status: JobStatus, retain: bool) -> None:
     """Notes that a run ended in an orderly way, and removes what nobody asked to keep."""
     if status is JobStatus.FINISHED or not retain:
         storage.delete_job()
+        identity.forget()
     else:
-        storage.write_file(_ENDED_FILE, status.name.encode())
+        note_end(storage, status)
 
 
-def _has_ended(directory: str, job_id: str) -> bool:
-    from penstock.checkpoint.filesystem import filesystem_for
+def note_end(storage: CheckpointStorage, status: JobStatus) -> None:
+    """Nobody is to go on with the job by himself; its checkpoints are kept."""
+    storage.write_file(_ENDED_FILE, status.name.encode())
 
-    files, root = filesystem_for(directory)
+
+def _files_of(directory: str, job_id: str) -> list[str]:
+    files, root = _filesystem(directory)
     with contextlib.suppress(FileNotFoundError):
-        return _ENDED_FILE in files.names(f"{root.rstrip('/')}/{job_id}")
-    return False
+        return files.names(f"{root}/{job_id}")
+    return []
+
+
+def _filesystem(directory: str) -> tuple[FileSystem, str]:
+    files, root = filesystem_for(directory)
+    return files, root.rstrip("/")
 
 
 def _local_folder(directory: str) -> str | None:

@@ -297,7 +297,7 @@ class _Place:
         """The job has ended: what nobody needs any more goes."""
         shutil.rmtree(self.local_dir, ignore_errors=True)
         if self.durable:
-            mark_ended(self.storage, status, self.retain or status is JobStatus.FAILED)
+            mark_ended(self.storage, self.identity, status, self.retain or status is JobStatus.FAILED)
         self.identity.release()
 
 

@@ -189,6 +189,27 @@ def test_a_program_that_is_killed_again_and_again_is_given_up(
     entries = get(f"/jobs/{job}/exceptions")["exceptionHistory"]["entries"]
     assert len(entries) == 4 and "before its job ran again" in entries[0]["stacktrace"]
     assert not list((tmp_path / "session" / "programs").iterdir())
+    (tmp_path / "session" / "started").unlink()
+    again = launch(session, program, **{"execution.checkpointing.dir": str(tmp_path / "chk")})
+    assert again != job and get(f"/jobs/{job}/status") == {"status": "FAILED"}
+
+
+def test_a_run_after_one_that_was_stopped_is_another_job(
+    session: Session, program: str, tmp_path: pathlib.Path
+) -> None:
+    get = getter(session)
+    settings = {"execution.checkpointing.dir": str(tmp_path / "chk")}
+    first = launch(session, program, **settings)
+    wait_for(lambda: get(f"/jobs/{first}/checkpoints")["counts"]["completed"] > 0)
+    path = session.programs._directory.find(first).stop_with_savepoint(str(tmp_path / "sp"), drain=False)  # type: ignore[union-attr]
+    wait_for(lambda: get(f"/jobs/{first}/status") == {"status": "FINISHED"})
+    second = launch(session, program, **settings, **{"execution.state-recovery.path": path})
+    assert second != first
+    assert {each["id"]: each["status"] for each in get("/jobs")["jobs"]} == {
+        second: "RUNNING",
+        first: "FINISHED",
+    }
+    assert {each.name for each in (tmp_path / "session" / "archives").iterdir()} == {first}
 
 
 def test_a_session_that_is_started_again_goes_on_with_its_jobs(program: str, tmp_path: pathlib.Path) -> None:

@@ -55,7 +55,7 @@ class Agent:
             job=job.job_id,
             answers=describe_job(job),
             savepoints=savepoint_directory_of(stats.job.configuration),
-            durable=stats.job.storage.durable,
+            checkpoints=stats.job.storage.base if stats.job.storage.durable else None,
         )
 
     def job_ended(self, job: RunningJob) -> None:

@@ -5,19 +5,25 @@ It is restarting until another process goes on with it, and has failed if none d
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from typing import Any
 
+from penstock.checkpoint.storage import CheckpointStorage
 from penstock.common.errors import ExternalSystemError, JobExecutionError, PenstockError
+from penstock.common.job_status import JobStatus
 from penstock.rest.ports import EndedJob
 from penstock.rest.session.store import LiveJob, Loss
 from penstock.rest.triggers import failure_cause
 from penstock.rest.views import jobs as views
 from penstock.rest.views.vertices import STATE_OF_TASKS
 from penstock.runtime.history import ExceptionRecord, Lifecycle, now_ms
+from penstock.runtime.identity import note_end
 
-__all__ = ["RestartingJob", "failed_job", "failure_of"]
+__all__ = ["RestartingJob", "failed_job", "failure_of", "note_failure"]
+
+LOG = logging.getLogger(__name__)
 
 
 class RestartingJob(EndedJob):
@@ -71,6 +77,15 @@ def failed_job(live: LiveJob) -> dict[str, Any]:
     }  # fmt: skip
     done = {"status": {"id": "COMPLETED"}, "job-execution-result": result}
     return {**answers, f"/jobs/{job_id}/execution-result": done}
+
+
+def note_failure(job_id: str, live: LiveJob) -> None:
+    """The job's checkpoints stay, for whoever names them, but no run of its program takes them for its own."""
+    if live.checkpoints is not None:
+        try:
+            note_end(CheckpointStorage(live.checkpoints, job_id), JobStatus.FAILED)
+        except Exception:
+            LOG.warning("the end of job %s could not be noted in %s", job_id, live.checkpoints, exc_info=True)
 
 
 def failure_of(loss: Loss) -> ExceptionRecord:

@@ -26,7 +26,7 @@ from penstock.rest.messages import Answer, Request, RestError
 from penstock.rest.ports import JobPort
 from penstock.rest.requirements import Bounds
 from penstock.rest.session.channel import Channel, ChannelClosedError
-from penstock.rest.session.lost_jobs import RestartingJob, failed_job
+from penstock.rest.session.lost_jobs import RestartingJob, failed_job, note_failure
 from penstock.rest.session.store import LiveJob, Loss, ProgramRecord, SessionFolder
 from penstock.runtime.history import Lifecycle, now_ms
 
@@ -358,6 +358,7 @@ class Programs:
         """The program is over; jobs that it has not ended have failed."""
         _note_loss(record, reason)
         for job_id, live in record.live.items():
+            note_failure(job_id, live)
             self._directory.end(job_id, failed_job(live))
             self._is_over(job_id)
         self._folder.remove(record)
@@ -386,8 +387,9 @@ class Programs:
         job_id = str(fields["job"])
         record = process.record
         before = record.live.get(job_id)
-        record.live[job_id] = LiveJob(fields["answers"], before.losses if before is not None else [])
-        record.durable = bool(fields["durable"])
+        record.durable = fields["checkpoints"] is not None
+        losses = before.losses if before is not None else []
+        record.live[job_id] = LiveJob(fields["answers"], fields["checkpoints"], losses)
         if job_id not in record.jobs:
             record.jobs.append(job_id)
         self._folder.save(record)

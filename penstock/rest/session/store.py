@@ -34,11 +34,13 @@ class LiveJob:
 
     answers: dict[str, Any]
     """What it told of itself when it started, by path."""
+    checkpoints: str | None = None
+    """The checkpoint directory, if it has one."""
     losses: list[Loss] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> LiveJob:
-        return cls(fields["answers"], [Loss(**each) for each in fields["losses"]])
+        return cls(**{**fields, "losses": [Loss(**each) for each in fields["losses"]]})
 
 
 @dataclass
