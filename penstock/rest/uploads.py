@@ -23,8 +23,8 @@ _ID = re.compile(r"^[0-9a-f]{32}_[\w.-]{1,100}\.(py|zip)$")
 class Launcher(Protocol):
     """Runs programs; `session/` has the one there is."""
 
-    def launch(self, path: str, arguments: Sequence[str], settings: Mapping[str, str]) -> str:
-        """Starts a program and returns the id of its first job, once that runs."""
+    def launch_copy(self, path: str, arguments: Sequence[str], settings: Mapping[str, str]) -> str:
+        """Starts a program and returns the id of its first job, once that runs. The file may go then."""
 
     def plan(self, path: str, arguments: Sequence[str], settings: Mapping[str, str]) -> dict[str, Any]:
         """The plan of a program's first job, which is not started."""
@@ -78,7 +78,7 @@ class Uploads:
         os.unlink(program.path)
 
     def run(self, program: Program, arguments: Sequence[str], settings: Mapping[str, str]) -> str:
-        return self._launcher.launch(program.path, arguments, settings)
+        return self._launcher.launch_copy(program.path, arguments, settings)
 
     def plan(self, program: Program, arguments: Sequence[str], settings: Mapping[str, str]) -> dict[str, Any]:
         return self._launcher.plan(program.path, arguments, settings)

@@ -262,6 +262,48 @@ def test_a_program_is_uploaded_run_and_deleted(session: Session, program: str) -
         assert refused.status_code == 400 and "Python programs" in refused.json()["errors"][0]
 
 
+def test_the_job_of_a_program_that_was_deleted_goes_on_in_the_next_session(
+    program: str, tmp_path: pathlib.Path
+) -> None:
+    first = make_session(tmp_path / "session", **{"web.submit.enable": "true"})
+    assert first.server is not None
+    with httpx.Client(base_url=first.server.url, timeout=120) as client, open(program, "rb") as file:
+        client.post("/jars/upload", files={"jarfile": ("program.py", file)})
+        (listed,) = client.get("/jars").json()["files"]
+        body = {"flinkConfiguration": {"execution.checkpointing.dir": str(tmp_path / "chk")}}
+        job = client.post(f"/jars/{listed['id']}/run", json=body).json()["jobid"]
+        assert client.delete(f"/jars/{listed['id']}").status_code == 200
+    first.close()
+    second = make_session(tmp_path / "session")
+    try:
+        wait_for(lambda: getter(second)(f"/jobs/{job}/status") == {"status": "RUNNING"})
+    finally:
+        second.end(cancel_jobs=True)
+        second.close()
+    wait_for(lambda: not list((tmp_path / "session" / "programs").iterdir()))
+
+
+@pytest.mark.parametrize(
+    "change", [os.unlink, lambda path: pathlib.Path(path).write_text("# no pyspark\n1 / 0\n")]
+)
+def test_the_job_of_a_program_that_cannot_be_started_again_has_failed(
+    program: str, tmp_path: pathlib.Path, change: Callable[[str], object]
+) -> None:
+    first = make_session(tmp_path / "session")
+    job = launch(first, program)
+    first.close()
+    change(program)
+    second = make_session(tmp_path / "session")
+    get = getter(second)
+    wait_for(lambda: get(f"/jobs/{job}/status") == {"status": "FAILED"})
+    reason = get(f"/jobs/{job}/exceptions")["root-exception"]
+    assert "there is no program" in reason or "division by zero" in reason
+    second.close()
+    third = make_session(tmp_path / "session")
+    assert getter(third)(f"/jobs/{job}/status") == {"status": "FAILED"}
+    third.close()
+
+
 @pytest.mark.spark
 def test_programs_of_a_session_share_its_spark_application(tmp_path: pathlib.Path) -> None:
     from penstock.rest.session.spark import forget_spark_jobs, start_spark

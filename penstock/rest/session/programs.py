@@ -190,6 +190,8 @@ class Programs:
         for job_id, live in record.live.items():
             self._is_restarting(job_id, live)
         try:
+            if not os.path.exists(record.path):
+                raise FileNotFoundError(f"there is no program '{record.path}' any more")
             self._start(record)
         except OSError as error:
             LOG.warning("program %s cannot be started again: %s", record.id, error)
@@ -249,15 +251,31 @@ class Programs:
         """
         if not os.path.exists(path):
             raise ValidationError(f"there is no program '{path}'", do="give the path of a Python file")
-        record = ProgramRecord(
-            uuid.uuid4().hex, path, list(arguments), dict(settings), folder or str(self._folder.root)
+        return self._launch(
+            ProgramRecord(
+                uuid.uuid4().hex, path, list(arguments), dict(settings), folder or str(self._folder.root)
+            )
         )
-        process = self._start(record)
+
+    def launch_copy(self, path: str, arguments: Sequence[str], settings: Mapping[str, str]) -> str:
+        """The same from a copy of the program, which is kept until it has ended."""
+        program = uuid.uuid4().hex
+        copy = self._folder.keep_copy(program, path)
+        return self._launch(
+            ProgramRecord(program, copy, list(arguments), dict(settings), str(self._folder.root))
+        )
+
+    def _launch(self, record: ProgramRecord) -> str:
+        try:
+            process = self._start(record)
+        except OSError:
+            self._folder.remove(record)
+            raise
         if not process.first_job.wait(_START_SECONDS):
             process.popen.kill()
-            raise JobExecutionError(f"{path} had no job running after {_START_SECONDS:.0f} s")
+            raise JobExecutionError(f"{record.path} had no job running after {_START_SECONDS:.0f} s")
         if not record.jobs:
-            raise JobExecutionError(f"{path} ended without a job:\n{self._last_lines(record)}")
+            raise JobExecutionError(f"{record.path} ended without a job:\n{self._last_lines(record)}")
         return record.jobs[0]
 
     def plan(self, path: str, arguments: Sequence[str], settings: Mapping[str, str]) -> dict[str, Any]:

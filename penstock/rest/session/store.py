@@ -1,6 +1,7 @@
 """The programs of a session on disk: a JSON file each, written whole or not at all.
 
 <session>/programs/<id>.json    what was submitted, which jobs it has, whether it still has to run
+<session>/programs/<id>/        the program itself, if it was uploaded: uploads may be deleted while it runs
 <session>/archives/<job id>     finished jobs, as Flink archives them
 <session>/logs/<id>.log         what the program wrote
 """
@@ -11,6 +12,7 @@ import json
 import logging
 import os
 import pathlib
+import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -103,6 +105,13 @@ class SessionFolder:
 
     def remove(self, record: ProgramRecord) -> None:
         (self.root / "programs" / f"{record.id}.json").unlink(missing_ok=True)
+        shutil.rmtree(self.root / "programs" / record.id, ignore_errors=True)
+
+    def keep_copy(self, program: str, path: str) -> str:
+        """Copies a program's file to where it stays as long as the program does."""
+        folder = self.root / "programs" / program
+        folder.mkdir(mode=0o700)
+        return str(shutil.copy2(path, folder / os.path.basename(path)))
 
     def programs(self) -> Iterator[ProgramRecord]:
         for path in sorted((self.root / "programs").glob("*.json")):
