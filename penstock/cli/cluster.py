@@ -101,7 +101,9 @@ def _serve(configuration: Configuration) -> None:
     gateway = GatewayService(configuration.to_dict())
     folder, routes = default_folder(configuration), gateway_routes(gateway)
     try:
-        session = Session(configuration, folder, start_spark, forget_spark_jobs, routes).start()
+        session = Session(
+            configuration, folder, start_spark, forget_spark_jobs, routes, gateway.close
+        ).start()
         session.end_on_signals()
         session.wait()
     finally:
@@ -116,6 +118,9 @@ def stop(
     ] = False,
 ) -> None:
     """Ends the session."""
+    from penstock.rest.session.cluster import default_folder
+    from penstock.rest.session.own_jobs import left_behind
+
     configuration = load_configuration(define or ()).configuration()
     known = _known(configuration)
     if known is None:
@@ -130,6 +135,8 @@ def stop(
         if time.monotonic() > until:
             raise ExternalSystemError(f"the session (process {known['pid']}) does not end")
         time.sleep(0.1)
+    for line in left_behind(default_folder(configuration)):
+        typer.echo(line)
     typer.echo("Session ended.")
 
 

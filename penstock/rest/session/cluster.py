@@ -18,6 +18,7 @@ from penstock.common.options import option
 from penstock.common.secrets import is_secret
 from penstock.rest.archive import list_archives, read_archive
 from penstock.rest.server import JobServer, make_context
+from penstock.rest.session.own_jobs import OwnJobs
 from penstock.rest.session.programs import Programs
 from penstock.rest.session.store import SessionFolder
 from penstock.rest.uploads import Uploads
@@ -62,6 +63,7 @@ class Session:
     Args:
         start_spark: Starts the application and tells where its JVM listens; None: programs bring their own.
         extra: Routes that the session's server answers, too: those of the SQL gateway.
+        close_extra: Called first when the session ends, and ends what these have begun for others.
     """
 
     def __init__(
@@ -71,10 +73,13 @@ class Session:
         start_spark: Callable[[Configuration], tuple[int, str]] | None,
         forget_spark_jobs: Callable[[str], None] = lambda job_id: None,
         extra: Sequence[BaseRoute] = (),
+        close_extra: Callable[[], None] = lambda: None,
     ) -> None:
         self._configuration = configuration
         self._extra = extra
+        self._close_extra = close_extra
         self._folder = SessionFolder(folder)
+        self._own_jobs = OwnJobs(self._folder)
         self._start_spark = start_spark
         self._forget = forget_spark_jobs
         self._over = threading.Event()
@@ -109,6 +114,7 @@ class Session:
             folder = self._configuration.get(option("web.upload.dir")) or self._folder.uploads
             context.uploads = Uploads(folder, self.programs)
         self._remember(context.directory.remember)
+        self._own_jobs.open(context.directory.end)
         self.server.start()
         self.programs.open()
         self._describe()
@@ -169,6 +175,8 @@ class Session:
 
     def close(self) -> None:
         self._folder.description.unlink(missing_ok=True)
+        self._close_extra()
+        self._own_jobs.close(self._cancel_jobs)
         if self.programs is not None:
             self.programs.close(self._cancel_jobs)
         if self.server is not None:

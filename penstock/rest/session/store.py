@@ -1,7 +1,8 @@
-"""The programs of a session on disk: a JSON file each, written whole or not at all.
+"""The programs of a session on disk, and jobs of its own: a JSON file each, written whole or not at all.
 
 <session>/programs/<id>.json    what was submitted, which jobs it has, whether it still has to run
 <session>/programs/<id>/        the program itself, if it was uploaded: uploads may be deleted while it runs
+<session>/own_jobs/<job id>.json    a job that runs in the session's process
 <session>/archives/<job id>     finished jobs, as Flink archives them
 <session>/logs/<id>.log         what the program wrote
 """
@@ -13,13 +14,14 @@ import logging
 import os
 import pathlib
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 __all__ = ["LiveJob", "Loss", "ProgramRecord", "SessionFolder"]
 
 LOG = logging.getLogger(__name__)
+Record = TypeVar("Record")
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class SessionFolder:
 
     def __init__(self, path: str) -> None:
         self.root = pathlib.Path(path).absolute()
-        for name in ("programs", "archives", "logs", "uploads"):
+        for name in ("programs", "own_jobs", "archives", "logs", "uploads"):
             (self.root / name).mkdir(parents=True, exist_ok=True)
         os.chmod(self.root, 0o700)
 
@@ -97,11 +99,7 @@ class SessionFolder:
         return str(self.root / "logs" / f"{program}.log")
 
     def save(self, record: ProgramRecord) -> None:
-        path = self.root / "programs" / f"{record.id}.json"
-        draft = path.with_suffix(".draft")
-        draft.write_text(json.dumps(asdict(record), indent=1), encoding="utf-8")
-        os.chmod(draft, 0o600)
-        os.replace(draft, path)
+        _write(self.root / "programs" / f"{record.id}.json", asdict(record))
 
     def remove(self, record: ProgramRecord) -> None:
         (self.root / "programs" / f"{record.id}.json").unlink(missing_ok=True)
@@ -114,8 +112,29 @@ class SessionFolder:
         return str(shutil.copy2(path, folder / os.path.basename(path)))
 
     def programs(self) -> Iterator[ProgramRecord]:
-        for path in sorted((self.root / "programs").glob("*.json")):
-            try:
-                yield ProgramRecord.from_json(json.loads(path.read_text(encoding="utf-8")))
-            except (ValueError, TypeError, KeyError, OSError) as error:
-                LOG.warning("%s is not readable and is left out: %s", path, error)
+        return (record for _, record in _records(self.root / "programs", ProgramRecord.from_json))
+
+    def save_own(self, job_id: str, live: LiveJob) -> None:
+        _write(self.root / "own_jobs" / f"{job_id}.json", asdict(live))
+
+    def remove_own(self, job_id: str) -> None:
+        (self.root / "own_jobs" / f"{job_id}.json").unlink(missing_ok=True)
+
+    def own_jobs(self) -> Iterator[tuple[str, LiveJob]]:
+        return _records(self.root / "own_jobs", LiveJob.from_json)
+
+
+def _write(path: pathlib.Path, fields: dict[str, Any]) -> None:
+    draft = path.with_suffix(".draft")
+    draft.write_text(json.dumps(fields, indent=1, default=str), encoding="utf-8")
+    os.chmod(draft, 0o600)
+    os.replace(draft, path)
+
+
+def _records(folder: pathlib.Path, made: Callable[[dict[str, Any]], Record]) -> Iterator[tuple[str, Record]]:
+    """What the files of a folder say, by their names."""
+    for path in sorted(folder.glob("*.json")):
+        try:
+            yield path.stem, made(json.loads(path.read_text(encoding="utf-8")))
+        except (ValueError, TypeError, KeyError, OSError) as error:
+            LOG.warning("%s is not readable and is left out: %s", path, error)
