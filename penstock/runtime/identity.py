@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import logging
 import os
 import uuid
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from penstock.common.job_status import JobStatus
 from penstock.common.storage_errors import writing_to
 from penstock.graph.stream_graph import StreamGraph
 
+LOG = logging.getLogger(__name__)
 _ENDED_FILE = "_ended"
 
 
@@ -84,8 +86,12 @@ def choose_identity(
     """
     if directory is None:
         return JobIdentity(fixed_id or uuid.uuid4().hex, False)
-    last_run = _LastRun(directory, program_id(job_name, graph))
-    known = _told(directory, fixed_id) if fixed_id else _left_off(directory, last_run.read())
+    program = program_id(job_name, graph)
+    last_run = _LastRun(directory, program)
+    # Without such a file: the first run of a program had its id before there were any.
+    known = (
+        _told(directory, fixed_id) if fixed_id else _left_off(directory, last_run.read() or program, job_name)
+    )
     identity = JobIdentity(known or uuid.uuid4().hex, known is not None, None, last_run)
     folder = _local_folder(directory)
     with writing_to(directory if folder is None else os.path.abspath(folder)):
@@ -108,10 +114,22 @@ def _told(directory: str, fixed_id: str) -> str | None:
     return None if _ENDED_FILE in _files_of(directory, fixed_id) else fixed_id
 
 
-def _left_off(directory: str, last_run: str | None) -> str | None:
+def _left_off(directory: str, last_run: str, job_name: str) -> str | None:
     """The last run if it died; one that has ended has said so, or has removed everything."""
-    found = _files_of(directory, last_run) if last_run else []
-    return last_run if found and _ENDED_FILE not in found else None
+    found = _files_of(directory, last_run)
+    if _ENDED_FILE not in found:
+        return last_run if found else None
+    storage = CheckpointStorage(directory, last_run)
+    files, root = _filesystem(directory)
+    kept = storage.list_checkpoints()
+    if kept and files.read(f"{root}/{last_run}/{_ENDED_FILE}").decode() == JobStatus.FAILED.name:
+        LOG.warning(
+            "job '%s' begins anew: its last run failed, and what it has put out stays. To go on from where that got "
+            "to, start it from its checkpoint: penstock run -s %s (execution.state-recovery.path)",
+            job_name,
+            storage.checkpoint_path(max(kept)),
+        )
+    return None
 
 
 def mark_ended(storage: CheckpointStorage, identity: JobIdentity, status: JobStatus, retain: bool) -> None:

@@ -89,7 +89,7 @@ def test_an_insert_ends_with_its_session_and_says_where_to_go_on_from(
     told = stop(tmp_path / "session")
     state, reason = told_next(tmp_path / "session", job)
     assert state == "FAILED" and reason is not None
-    head, _, path = reason.partition("start it again from its checkpoint: ")
+    head, _, path = reason.partition("goes on from its checkpoint: ")
     assert "ran in the session's process" in head and (pathlib.Path(path) / "_metadata").exists()
     assert job in told and path in told and "Session ended." in told
     assert told_next(tmp_path / "session", job) == (state, reason), "it is remembered, not lost again"
@@ -100,7 +100,14 @@ def test_an_insert_of_a_killed_session_has_failed(sql: SqlSession, tmp_path: pat
     sql.process.send_signal(signal.SIGKILL)
     wait_for(lambda: sql.process.returncode is not None)
     state, reason = told_next(tmp_path / "session", job)
-    assert state == "FAILED" and reason is not None and "start it again from its checkpoint: " in reason
+    assert state == "FAILED" and reason is not None and "goes on from its checkpoint: " in reason
+    again = SqlSession(tmp_path / "session")
+    try:
+        assert insert(again, tmp_path / "chk") == job, "the same statement goes on with it"
+        restored = again.get(f"/jobs/{job}/checkpoints")["latest"]["restored"]
+        assert restored is not None and restored["id"] >= 2
+    finally:
+        again.process.kill()
 
 
 def test_an_insert_is_cancelled_with_the_jobs_of_its_session(sql: SqlSession, tmp_path: pathlib.Path) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import pathlib
 
 import pytest
 
+from penstock.checkpoint.metadata import CheckpointMetadata
 from penstock.checkpoint.storage import CheckpointStorage
+from penstock.common.ids import EpochId
 from penstock.common.job_status import JobStatus
 from penstock.graph.stream_graph import GraphSettings, StreamGraph
-from penstock.runtime.identity import JobIdentity, choose_identity, mark_ended
+from penstock.runtime.identity import JobIdentity, choose_identity, mark_ended, program_id
 
 GRAPH = StreamGraph(GraphSettings(1), [], [])
 
@@ -73,3 +76,21 @@ def test_a_run_that_is_told_its_id_goes_on_with_it_unless_it_has_ended(tmp_path:
     assert second.job_id == first.job_id == "ab" * 16 and second.resumes
     end(tmp_path, second, JobStatus.FAILED, retain=True)
     assert start(tmp_path, fixed_id="ab" * 16).job_id != "ab" * 16
+
+
+def test_a_job_from_before_there_were_ids_of_runs_is_found(tmp_path: pathlib.Path) -> None:
+    former = program_id("counts", GRAPH)
+    CheckpointStorage(str(tmp_path), former).write_file("definition", b"")
+    assert start(tmp_path).job_id == former
+
+
+def test_a_run_after_one_that_failed_is_told_from_where_to_go_on(
+    tmp_path: pathlib.Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    first = start(tmp_path)
+    storage = CheckpointStorage(str(tmp_path), first.job_id)
+    storage.write_metadata(CheckpointMetadata(EpochId(3), first.job_id, "counts", 0, {}, {}))
+    end(tmp_path, first, JobStatus.FAILED, retain=True)
+    with caplog.at_level(logging.WARNING):
+        assert start(tmp_path).job_id != first.job_id
+    assert "begins anew" in caplog.text and f"-s {storage.checkpoint_path(EpochId(3))} " in caplog.text

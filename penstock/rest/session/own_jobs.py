@@ -14,7 +14,7 @@ from typing import Any
 from penstock.checkpoint.storage import CheckpointStorage
 from penstock.common.errors import PenstockError
 from penstock.rest.archive import describe_job
-from penstock.rest.session.lost_jobs import failed_job, note_failure
+from penstock.rest.session.lost_jobs import failed_job
 from penstock.rest.session.store import LiveJob, Loss, SessionFolder
 from penstock.runtime.history import now_ms
 from penstock.runtime.job_registry import unwatch_jobs, watch_jobs
@@ -36,7 +36,6 @@ class OwnJobs:
         """Ends jobs of the session before, if there are any; `end` takes what is archived of each."""
         for job_id, live in list(self._folder.own_jobs()):
             live.losses.append(Loss(now_ms(), _reason(job_id, live)))
-            note_failure(job_id, live)
             end(job_id, failed_job(live))
             self._folder.remove_own(job_id)
         watch_jobs(self)
@@ -76,7 +75,8 @@ def _reason(job_id: str, live: LiveJob) -> str:
     path = _newest_checkpoint(CheckpointStorage(live.checkpoints, job_id))
     if path is None:
         return f"{ended}, before its first checkpoint; start it again"
-    return f"{ended}; start it again from its checkpoint: {path}"
+    on = "the same statement with the same execution.checkpointing.dir goes on from its checkpoint"
+    return f"{ended}; {on}: {path}"
 
 
 def _newest_checkpoint(storage: CheckpointStorage) -> str | None:
