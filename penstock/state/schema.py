@@ -25,7 +25,7 @@ KEY_RECORD = b"\x00key"
 """The record that tells the type of the keys."""
 
 
-class StateSchema(msgspec.Struct, frozen=True):
+class StateSchema(msgspec.Struct, frozen=True, omit_defaults=True):
     """One record of the table. `type_info` is a pickled TypeInformation (of the elements, for a list)."""
 
     name: str
