@@ -208,7 +208,7 @@ class Coordinator:
         committed = self.describe(self.progress)
         plan = plan_restore(graph, committed, allow_non_restored=False)
         progress = dealt_out(restored_progress(graph, committed, plan, self.progress.claimed), graph.nodes)
-        sources = planners_of(graph, job, self._sources)
+        sources = planners_of(graph, job, committed)
         self._runner.close()  # before tasks of the new kind begin: functions are closed, then opened
         former, self._sources = self._sources, sources
         for source in former:

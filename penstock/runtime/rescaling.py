@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from penstock.checkpoint.metadata import CheckpointMetadata
 from penstock.common.errors import ValidationError
 from penstock.common.ids import OperatorUid
 from penstock.graph.stream_graph import GraphSettings, StreamGraph, StreamNode, build_stream_graph
@@ -23,6 +24,7 @@ from penstock.graph.transformations import Transformation
 from penstock.runtime.history import now_ms
 from penstock.runtime.plan import JobDefinition
 from penstock.runtime.progress import JobProgress, SplitState
+from penstock.runtime.restoring import enumerator_states
 from penstock.runtime.source_planner import SourcePlanner
 from penstock.runtime.statistics import JobStatistics
 
@@ -143,11 +145,9 @@ def _dealt(splits: Mapping[str, SplitState], parallelism: int) -> dict[str, Spli
     }
 
 
-def planners_of(
-    graph: StreamGraph, job: JobDefinition, before: Sequence[SourcePlanner]
-) -> list[SourcePlanner]:
+def planners_of(graph: StreamGraph, job: JobDefinition, committed: CheckpointMetadata) -> list[SourcePlanner]:
     """The sources with enumerators that go on where the former ones are."""
-    former = {source.node.uid: source.enumerator.snapshot() for source in before}
+    former = enumerator_states(committed.sources, committed.epoch)
     return [
         SourcePlanner(node, job.configuration, former.get(node.uid)) for node in graph.nodes if node.is_source
     ]

@@ -6,6 +6,7 @@ import functools
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from penstock.checkpoint.handles import OperatorSubtaskState
 from penstock.checkpoint.listing import find_snapshots
@@ -15,13 +16,14 @@ from penstock.checkpoint.savepoint import RunAll, one_by_one, savepoint_is_intac
 from penstock.checkpoint.storage import CheckpointStorage
 from penstock.common.configuration import Configuration
 from penstock.common.errors import DamagedStateError, NotSupportedError
+from penstock.common.ids import EpochId, OperatorUid
 from penstock.common.options import CheckpointingOptions, StateOptions
 from penstock.connectors.sink import Committer
 from penstock.connectors.source import SplitEnumerator
 from penstock.graph.stream_graph import StreamGraph
 from penstock.runtime.history import CheckpointRecord, now_ms
 from penstock.runtime.plan import JobDefinition
-from penstock.runtime.progress import SINK_STATES, JobProgress, NodeProgress, SplitState
+from penstock.runtime.progress import NO_EPOCH, SINK_STATES, JobProgress, NodeProgress, SplitState
 
 LOG = logging.getLogger(__name__)
 
@@ -229,6 +231,17 @@ def restored_progress(
         if node.uid in plan.sources:
             splits[node.id] = _split_states(plan.sources[node.uid])
     return JobProgress(plan.epoch, nodes, splits, {}, metadata.properties.get(SINK_STATES, {}), claimed)
+
+
+def enumerator_states(
+    sources: Mapping[OperatorUid, SourceCheckpoint], epoch: EpochId
+) -> dict[OperatorUid, Any]:
+    """What enumerators go on from.
+
+    Before the first epoch nobody may have asked a source for its splits, and its enumerator would think that it has
+    handed them out: that one begins anew.
+    """
+    return {uid: s.enumerator for uid, s in sources.items() if s.splits or epoch > NO_EPOCH}
 
 
 def _split_states(source: SourceCheckpoint) -> dict[str, SplitState]:

@@ -69,6 +69,7 @@ from penstock.runtime.reporting import reporting
 from penstock.runtime.rescaling import Reactive, Replanned, Wanted, rescaled_graph
 from penstock.runtime.restoring import (
     RestorePoint,
+    enumerator_states,
     find_restore_point,
     plan_restore,
     restored_progress,
@@ -438,7 +439,7 @@ def _restored(
     publish_commits(metadata, committers, attempts=5)
     reach(Point.RESTORE_PUBLISHED)
     tell_restore_point(job.job_name, point, storage)
-    enumerators = {uid: source.enumerator for uid, source in plan.sources.items()}
+    enumerators = enumerator_states(plan.sources, metadata.epoch)
     return point, restored_progress(graph, metadata, plan, point.claimed), enumerators
 
 
