@@ -21,6 +21,13 @@ numbers.key_by(lambda v: v % 3, key_type=Types.LONG()).reduce(lambda a, b: (a + 
 env.execute("endless " + "".join(sys.argv[1:]))
 '''
 
+TWO_JOBS = ENDLESS.replace(
+    "source =",
+    """env.from_collection([1, 2, 3], Types.LONG()).map(lambda v: v, Types.LONG()).print()
+env.execute("first")
+source =""",
+)
+
 
 def on_spark(program: str) -> str:
     """The same program with its epochs where they usually are."""

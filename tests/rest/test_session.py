@@ -15,7 +15,7 @@ from penstock.common.configuration import Configuration
 from penstock.common.errors import JobExecutionError, ValidationError
 from penstock.rest.session.cluster import Session, read_description
 from tests.rest.jobs import wait_for
-from tests.rest.programs import ENDLESS, on_spark
+from tests.rest.programs import ENDLESS, TWO_JOBS, on_spark
 
 
 def make_session(folder: pathlib.Path, **settings: str) -> Session:
@@ -119,6 +119,19 @@ def test_a_killed_program_with_checkpoints_goes_on_under_its_id(
     os.kill(pid_of(session), signal.SIGKILL)
     wait_for(lambda: get(f"/jobs/{job}/checkpoints").get("counts", {}).get("restored") == 1)
     assert get(f"/jobs/{job}")["state"] == "RUNNING"
+
+
+def test_a_killed_program_goes_on_with_its_second_job(session: Session, tmp_path: pathlib.Path) -> None:
+    get = getter(session)
+    two = tmp_path / "two.py"
+    two.write_text(TWO_JOBS)
+    first = launch(session, str(two), **{"execution.checkpointing.dir": str(tmp_path / "chk")})
+    second = wait_for(lambda: next((j["id"] for j in get("/jobs")["jobs"] if j["status"] == "RUNNING"), None))
+    assert second != first
+    wait_for(lambda: get(f"/jobs/{second}/checkpoints")["counts"]["completed"] >= 3)
+    os.kill(pid_of(session), signal.SIGKILL)
+    wait_for(lambda: get(f"/jobs/{second}/checkpoints").get("counts", {}).get("restored") == 1)
+    assert get(f"/jobs/{second}")["state"] == "RUNNING" and get(f"/jobs/{first}")["state"] == "FINISHED"
 
 
 def test_the_job_of_a_killed_program_is_restarting_until_it_runs_again(

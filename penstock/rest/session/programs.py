@@ -185,8 +185,10 @@ class Programs:
 
     def _start_again(self, record: ProgramRecord) -> None:
         LOG.info("program %s (%s) is started again", record.id, record.path)
-        if record.jobs:
-            record.settings["$internal.pipeline.job-id"] = record.jobs[-1]
+        if len(record.jobs) == 1:
+            record.settings["$internal.pipeline.job-id"] = record.jobs[0]
+        else:  # one id is none for several; each job finds its own by what it is
+            record.settings.pop("$internal.pipeline.job-id", None)
         for job_id, live in record.live.items():
             self._is_restarting(job_id, live)
         try:
@@ -406,6 +408,7 @@ class Programs:
         record = process.record
         before = record.live.get(job_id)
         record.durable = fields["checkpoints"] is not None
+        record.running = True
         losses = before.losses if before is not None else []
         record.live[job_id] = LiveJob(fields["answers"], fields["checkpoints"], losses)
         if job_id not in record.jobs:
