@@ -40,9 +40,11 @@ def kinds_of_files(folder: pathlib.Path) -> dict[str, list[pathlib.Path]]:
     named = newest.read_bytes()
     if b'"finished": false' not in named.partition(b"\n")[0]:
         return {}  # nothing is read any more: the job only has to say that it has ended; or it is damaged already
+    # Of the first one that was killed before its copy was written nothing would be left to go on from.
+    alone = len(checkpoints) == 1 and not newest.with_name("_metadata_copy").exists()
     shared = [p for p in newest.parent.parent.glob("shared/**/*") if p.is_file() and str(p).encode() in named]
     found = {
-        "metadata": [newest],
+        "metadata": [] if alone else [newest],
         "delta": [p for p in shared if p.suffix == ".delta"],
         "snapshot": [p for p in shared if p.suffix == ".snapshot"],
         "state file": [p for p in shared if p.parent.name == "state"],
