@@ -88,13 +88,15 @@ def choose_identity(
         return JobIdentity(fixed_id or uuid.uuid4().hex, False)
     program = program_id(job_name, graph)
     last_run = _LastRun(directory, program)
-    # Without such a file: the first run of a program had its id before there were any.
-    known = (
-        _told(directory, fixed_id) if fixed_id else _left_off(directory, last_run.read() or program, job_name)
-    )
-    identity = JobIdentity(known or uuid.uuid4().hex, known is not None, None, last_run)
     folder = _local_folder(directory)
     with writing_to(directory if folder is None else os.path.abspath(folder)):
+        if folder is not None:
+            os.makedirs(folder, exist_ok=True)
+        if fixed_id:
+            known = _told(directory, fixed_id)
+        else:  # without a file the first run of a program had its id, before there were any
+            known = _left_off(directory, last_run.read() or program, job_name)
+        identity = JobIdentity(known or uuid.uuid4().hex, known is not None, None, last_run)
         if folder is not None:
             identity._lock = _try_lock(os.path.join(folder, f".{identity.job_id}.lock"))
             if identity._lock is None:
@@ -165,7 +167,6 @@ def _local_folder(directory: str) -> str | None:
 
 
 def _try_lock(path: str) -> IO[str] | None:
-    os.makedirs(os.path.dirname(path), exist_ok=True)
     handle = open(path, "w")  # noqa: SIM115 (held while the job runs)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
